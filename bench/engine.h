@@ -1,0 +1,50 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "host/facts.h"
+#include "plan/plan.h"
+#include "results/record.h"
+#include "transport/offer.h"
+
+namespace railgauge::bench {
+
+enum class Side { client, server };
+
+/// What the supervising thread and the measuring threads of one side share while a measurement runs.
+struct RunControl {
+  std::atomic<bool> stop{false};        ///< set by the supervisor: end now, keep what there is (Ctrl-C, peer vanished, deadline)
+  std::atomic<bool> peer_done{false};   ///< set by the supervisor: the other side's active part has ended
+  std::atomic<std::uint64_t> live_bytes{0};     ///< for the progress line; written by engines at interval ends, relaxed
+  std::atomic<std::uint64_t> live_messages{0};
+};
+
+/// One side of one measurement: owns every resource of it on this host. Life: construct (opens devices, allocates,
+/// registers, creates QPs or the data listener) → offer() → connect(peer's offer) → run() → destroy.
+/// All but run() throw Error. One thread at a time.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// What the peer must know. The client makes its offer after it has seen the server's (`peer` then; null on the server).
+  virtual transport::Offer offer(const transport::Offer* peer) = 0;
+  /// Brings the connection up: QPs to RTS, or data connections made and authenticated by the nonce. The server's
+  /// connect may run at the same time as the client's (TCP accept, rdma_cm).
+  virtual void connect(const transport::Offer& peer, Deadline deadline) = 0;
+  /// Runs this side's part: as initiator to the plan's end or control.stop; as responder until control.peer_done or
+  /// control.stop (then drains what is in flight). Never throws: an error stands in the result, with what was measured.
+  virtual results::SideResult run(RunControl& control) noexcept = 0;
+};
+
+/// Opens this side of a verbs measurement (bench/rdma_engine.cc). `local` is this host's snapshot; `server_address` and
+/// `peer_address` are numeric IP addresses of the control connection, used to choose GIDs. Throws Error.
+std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,
+                                         const std::string& local_address, const std::string& peer_address);
+
+/// Opens this side of a TCP measurement (bench/tcp_engine.cc). The server listens for data on `local_address`.
+std::unique_ptr<Engine> make_tcp_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,
+                                        const std::string& local_address, const std::string& peer_address);
+
+}  // namespace railgauge::bench

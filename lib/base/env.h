@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace railgauge {
+
+/// Every environment variable that railgauge itself reads. Nothing else calls getenv.
+struct Environment {
+  std::optional<std::string> token;    ///< RAILGAUGE_TOKEN: the shared token of serve and check, so that no command line shows it
+  std::optional<std::string> sysroot;  ///< RAILGAUGE_SYSROOT: default of --sysroot, the root under which host facts are read
+  bool no_color = false;               ///< NO_COLOR (any value): no colour on a terminal
+};
+
+/// Reads them once; called by main.
+Environment read_environment();
+
+/// The variables that may stand in a record, as (name, value), sorted: those that change what libibverbs, NCCL, UCX or
+/// the CUDA runtime do, by an allow-list of names and prefixes, so that no token or password can slip in.
+std::vector<std::pair<std::string, std::string>> recordable_environment();
+
+/// True if the allow-list lets `name` into a record.
+bool is_recordable_variable(const std::string& name);
+
+}  // namespace railgauge

@@ -1,0 +1,84 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace railgauge {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1 << 20;
+
+/// Removes the temporary file unless the rename took place.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!kept_) ::unlink(path_.c_str());
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  std::string path_;
+  bool kept_ = false;
+};
+
+void write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw system_error(fmt::format("write {}", path), errno);
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+FileText read_text_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return {std::nullopt, errno};
+  std::string text;
+  std::array<char, 4096> chunk;
+  while (text.size() < kMaxFileBytes) {
+    ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return {std::nullopt, errno};
+    if (n == 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(n));
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
+  return {std::move(text), 0};
+}
+
+void write_file_atomically(const std::string& path, std::string_view content, bool replace) {
+  struct stat existing {};
+  if (!replace && ::lstat(path.c_str(), &existing) == 0)
+    throw Error(ErrorKind::usage, fmt::format("{} exists already; name another --output or remove it", path), EEXIST);
+  std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd) throw system_error(fmt::format("create {}", temporary), errno);
+  TemporaryFile guard(temporary);
+  write_all(fd.get(), content, temporary);
+  if (::fsync(fd.get()) != 0) throw system_error(fmt::format("fsync {}", temporary), errno);
+  if (replace) {
+    if (::rename(temporary.c_str(), path.c_str()) != 0) throw system_error(fmt::format("rename {} to {}", temporary, path), errno);
+    guard.keep();
+    return;
+  }
+  // link(2) refuses an existing name atomically, where rename would silently replace what appeared meanwhile.
+  if (::link(temporary.c_str(), path.c_str()) != 0) {
+    if (errno == EEXIST) throw Error(ErrorKind::usage, fmt::format("{} exists already; name another --output or remove it", path), EEXIST);
+    throw system_error(fmt::format("link {} to {}", temporary, path), errno);
+  }
+}
+
+}  // namespace railgauge

@@ -1,0 +1,22 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace railgauge {
+
+/// A small text file as read: its content without trailing newlines and NULs, or the errno that reading gave.
+struct FileText {
+  std::optional<std::string> text;
+  int error = 0;  ///< errno of the failed open or read; 0 when `text` is set
+};
+
+/// Reads at most 1 MiB. Never throws for a file that cannot be read: sysfs answers EINVAL, EACCES, EOPNOTSUPP … as facts.
+FileText read_text_file(const std::string& path);
+
+/// Writes `content` to a new temporary file beside `path`, syncs it and renames it into place, so that a reader or a
+/// kill never sees half a file. Throws Error{system} naming the path and the reason (full disk, no permission); the
+/// temporary file is removed on failure. With `replace` false an existing file at `path` is an Error{usage}.
+void write_file_atomically(const std::string& path, std::string_view content, bool replace);
+
+}  // namespace railgauge

@@ -1,0 +1,117 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace railgauge::plan {
+
+using std::chrono::nanoseconds;
+
+enum class Transport { rdma, tcp };
+enum class Operation { write, write_imm, read, send, fetch_add, compare_swap, stream, round_trip };
+enum class Metric { bandwidth, latency, rate };
+/// Seen from the client: `to` the server, `from` the server, `both` at once.
+enum class Direction { to, from, both };
+enum class ConnectBy { socket, rdma_cm };
+enum class Wait { spin, block };
+enum class Paging { normal, huge };
+
+const char* name_of(Transport) noexcept;
+const char* name_of(Operation) noexcept;
+const char* name_of(Metric) noexcept;
+const char* name_of(Direction) noexcept;
+const char* name_of(ConnectBy) noexcept;
+const char* name_of(Wait) noexcept;
+/// The inverse of name_of. Throw Error{usage} naming the value found and the values wanted.
+Transport transport_from(const std::string&);
+Operation operation_from(const std::string&);
+Metric metric_from(const std::string&);
+Direction direction_from(const std::string&);
+ConnectBy connect_by_from(const std::string&);
+Wait wait_from(const std::string&);
+
+/// Where one side runs: filled on that side from the wishes and from what the host says.
+struct Placement {
+  std::optional<std::string> device;    ///< RDMA device; empty: choose
+  std::optional<int> port;
+  std::optional<int> gid_index;
+  std::optional<std::string> interface; ///< TCP: SO_BINDTODEVICE
+  std::vector<int> cpus;                ///< one per thread, round robin; empty: the NIC's NUMA node, else the inherited mask
+  std::optional<int> numa_node;         ///< of the buffers; empty: the NIC's
+};
+
+/// What only RDMA measurements have.
+struct RdmaSettings {
+  int qps = 1;                          ///< per thread, 1…16384
+  int depth = 128;                      ///< outstanding WRs per QP
+  int post_batch = 1;                   ///< WRs per post call
+  int signal_every = 1;                 ///< one CQE per so many WRs
+  int inline_bytes = -1;                ///< asked for; −1: the tool chooses (as much as the message needs and the device gives, latency and small messages only)
+  int mtu_bytes = 0;                    ///< 0: smaller active MTU of both ports
+  int service_level = 0;                ///< 0…15
+  int traffic_class = 0;                ///< 0…255
+  int retry_count = 7;                  ///< 0…7; 6 at most on software devices, where 7 means for ever
+  int timeout_code = 14;                ///< 4.096 us · 2^code
+  double rate_limit_gbit_per_s = 0;     ///< 0: none
+  bool events = false;                  ///< sleep on the completion channel instead of polling
+  bool relaxed_ordering = true;
+  ConnectBy connect = ConnectBy::socket;
+  std::optional<std::uint64_t> max_reads;  ///< outstanding reads/atomics per QP; empty: the device's maximum, agreed by both sides
+};
+
+/// What only TCP measurements have.
+struct TcpSettings {
+  std::optional<std::string> congestion;
+  std::optional<int> mss_bytes;
+  std::optional<std::uint64_t> window_bytes;   ///< SO_SNDBUF and SO_RCVBUF; empty: the kernel's auto-tuning
+  double pacing_gbit_per_s = 0;         ///< SO_MAX_PACING_RATE over all streams; 0: none
+  bool zerocopy = false;
+  Wait wait = Wait::block;
+};
+
+/// One measurement, validated, the same for both hosts. The client owns it; the server receives it over the control channel.
+struct Plan {
+  std::string label;                    ///< "write bandwidth 1 QP 64 KiB": names it on screen and in the record
+  Transport transport = Transport::tcp;
+  Operation operation = Operation::stream;
+  Metric metric = Metric::bandwidth;
+  Direction direction = Direction::to;
+  std::uint64_t message_bytes = 65536;
+  nanoseconds duration = std::chrono::seconds(1);   ///< of the measured window; ignored when iterations > 0
+  std::uint64_t iterations = 0;         ///< messages per QP or stream (round trips for latency); 0: by duration
+  nanoseconds warm_up = std::chrono::milliseconds(100);
+  nanoseconds interval = std::chrono::milliseconds(100);
+  int threads = 1;
+  int streams = 1;                      ///< TCP
+  bool verify = false;                  ///< data checked after the measured window on the transfers that were timed
+  std::uint64_t working_set_bytes = 0;  ///< per thread and side; 0: the tool chooses (four times the last-level cache, at most 1/8 of memory), message at least
+  Paging paging = Paging::normal;
+  bool under_load = false;              ///< latency beside a bandwidth stream on QPs/streams of its own
+  double load_rate_per_s = 0;           ///< open-loop schedule of a latency measurement: messages per second; 0: closed loop
+  RdmaSettings rdma;
+  TcpSettings tcp;
+  Placement client;
+  Placement server;
+};
+
+/// Upper limits a server enforces by name on whatever a client asks for.
+struct Limits {
+  int max_qps = 16384;
+  int max_threads = 256;
+  int max_streams = 1024;
+  std::uint64_t max_message_bytes = 1ULL << 31;
+  std::uint64_t max_memory_bytes = 1ULL << 36;
+  nanoseconds max_duration = std::chrono::hours(24);
+};
+
+/// Checks every rule that needs no device and throws Error{usage} with the value found, the value wanted and the option
+/// to change; fills nothing in. After it the loops may rely on: depth a multiple of post_batch and of signal_every;
+/// sizes ≥ 1 (8 for atomics); operation, metric and transport fit each other; counts inside `limits`.
+void validate(const Plan& plan, const Limits& limits);
+
+/// Worst-case wall time of the measurement itself (warm-up, window, drain), from which deadlines are derived.
+nanoseconds expected_wall_time(const Plan& plan);
+
+}  // namespace railgauge::plan

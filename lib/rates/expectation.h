@@ -1,0 +1,28 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace railgauge::rates {
+
+/// One upper bound on what a path can carry, in payload bits.
+struct Term {
+  std::string name;         ///< "port 400 Gb/s (4X NDR) of mlx5_0 on A", "PCIe 16 GT/s x16 at 0000:41:00.0 on B"
+  double gbit_per_s = 0;    ///< payload, after the headers named in `formula`
+  std::string formula;      ///< the arithmetic with its numbers
+  std::string source;       ///< where the figures come from
+  bool operator==(const Term&) const = default;
+};
+
+/// What a measurement should reach: the smallest term, by name.
+struct Expectation {
+  std::vector<Term> terms;
+  std::optional<std::size_t> limiting;  ///< index of the smallest term; absent when there is none
+  std::string reason;                   ///< why there is no expectation ("software device", "link rate unknown"); else empty
+  std::optional<double> gbit_per_s() const {
+    return limiting ? std::optional<double>(terms[*limiting].gbit_per_s) : std::nullopt;
+  }
+  bool operator==(const Expectation&) const = default;
+};
+
+}  // namespace railgauge::rates

@@ -1,0 +1,32 @@
+#include "base/env.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace railgauge {
+namespace {
+
+TEST(RecordableEnvironment, LetsTuningInAndSecretsOut) {
+  EXPECT_TRUE(is_recordable_variable("NCCL_IB_HCA"));
+  EXPECT_TRUE(is_recordable_variable("MLX5_SINGLE_THREADED"));
+  EXPECT_TRUE(is_recordable_variable("CUDA_VISIBLE_DEVICES"));
+  for (const char* name : {"RAILGAUGE_TOKEN", "AWS_SECRET_ACCESS_KEY", "HOME", "NCCL_FOO_TOKEN", "PATH", "UCX_API_KEY"})
+    EXPECT_FALSE(is_recordable_variable(name)) << name;
+}
+
+TEST(RecordableEnvironment, ListsWhatIsSetSorted) {
+  setenv("UCX_TLS", "rc,self", 1);
+  setenv("NCCL_DEBUG", "INFO", 1);
+  setenv("RAILGAUGE_TOKEN", "hush", 1);
+  auto list = recordable_environment();
+  ASSERT_GE(list.size(), 2u);
+  for (const auto& [name, value] : list) EXPECT_NE(value, "hush") << name;
+  std::pair<std::string, std::string> wanted{"NCCL_DEBUG", "INFO"};
+  EXPECT_NE(std::find(list.begin(), list.end(), wanted), list.end());
+  EXPECT_TRUE(std::is_sorted(list.begin(), list.end()));
+}
+
+}  // namespace
+}  // namespace railgauge

@@ -1,0 +1,68 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace railgauge {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "railgauge-file-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, RoundTripsWithoutTrailingNewline) {
+  write_file_atomically(path("a"), "4: ACTIVE\n\n", false);
+  FileText read = read_text_file(path("a"));
+  ASSERT_TRUE(read.text);
+  EXPECT_EQ(*read.text, "4: ACTIVE");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(FileTest, KeepsErrnoOfWhatCannotBeRead) {
+  FileText read = read_text_file(path("absent"));
+  EXPECT_FALSE(read.text);
+  EXPECT_EQ(read.error, ENOENT);
+  EXPECT_EQ(read_text_file(folder_.string()).error, EISDIR);
+}
+
+TEST_F(FileTest, NeverReplacesUnlessAsked) {
+  write_file_atomically(path("a"), "first", false);
+  EXPECT_THROW(write_file_atomically(path("a"), "second", false), Error);
+  EXPECT_EQ(*read_text_file(path("a")).text, "first");
+  write_file_atomically(path("a"), "third", true);
+  EXPECT_EQ(*read_text_file(path("a")).text, "third");
+  EXPECT_EQ(entries(), 1u) << "a temporary file was left behind";
+}
+
+TEST_F(FileTest, FullDiskNamesTheFileAndLeavesNothing) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  // A folder that does not exist stands in for every refusal of create.
+  try {
+    write_file_atomically(path("no/such/folder/record.json"), "x", false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::system);
+    EXPECT_EQ(error.code(), ENOENT);
+    EXPECT_NE(std::string(error.what()).find("record.json"), std::string::npos);
+  }
+  EXPECT_EQ(entries(), 0u);
+}
+
+}  // namespace
+}  // namespace railgauge
