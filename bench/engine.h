@@ -18,6 +18,8 @@ enum class Side { client, server };
 struct RunControl {
   std::atomic<bool> stop{false};        ///< set by the supervisor: end now, keep what there is (Ctrl-C, peer vanished, deadline)
   std::atomic<bool> peer_done{false};   ///< set by the supervisor: the other side's active part has ended
+  std::atomic<bool> active_done{false}; ///< set by the ENGINE: this side's active part (initiating, sending) has ended; a
+                                        ///< passive side sets it as run() begins. The supervisor then tells the peer.
   std::atomic<std::uint64_t> live_bytes{0};     ///< for the progress line; written by engines at interval ends, relaxed
   std::atomic<std::uint64_t> live_messages{0};
 };
@@ -33,8 +35,9 @@ class Engine {
   /// Brings the connection up: QPs to RTS, or data connections made and authenticated by the nonce. The server's
   /// connect may run at the same time as the client's (TCP accept, rdma_cm).
   virtual void connect(const transport::Offer& peer, Deadline deadline) = 0;
-  /// Runs this side's part: as initiator to the plan's end or control.stop; as responder until control.peer_done or
-  /// control.stop (then drains what is in flight). Never throws: an error stands in the result, with what was measured.
+  /// Runs this side's part. Active (initiates or sends): to the plan's end or control.stop, then sets
+  /// control.active_done. Every side then goes on responding until control.peer_done or control.stop, drains what is in
+  /// flight and returns. Never throws: an error stands in the result, with what was measured.
   virtual results::SideResult run(RunControl& control) noexcept = 0;
 };
 
