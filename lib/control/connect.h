@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "control/channel.h"
+#include "control/protocol.h"
+
+namespace railgauge::control {
+
+/// Whom to call and how.
+struct ClientOptions {
+  std::string host;                    ///< name, IPv4 or IPv6 address (brackets allowed)
+  std::uint16_t port = kDefaultPort;
+  std::string token;                   ///< empty: open mode
+  bool wait_for_server = false;        ///< keep trying a closed port until the deadline (the server may start later)
+  Version version = kProtocolVersion;  ///< tests pretend to be another
+};
+
+/// Resolves, connects (each address in turn, each with its share of the time), proves the token both ways and waits for the
+/// server's welcome. Throws Error{peer} for an unknown host, a closed port, a wrong token, another protocol or major
+/// version, a busy server; Error{timeout} when nothing answers. Each says what to do.
+Channel connect_client(const ClientOptions& options, Deadline deadline);
+
+}  // namespace railgauge::control
