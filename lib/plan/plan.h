@@ -24,6 +24,7 @@ const char* name_of(Metric) noexcept;
 const char* name_of(Direction) noexcept;
 const char* name_of(ConnectBy) noexcept;
 const char* name_of(Wait) noexcept;
+const char* name_of(Paging) noexcept;
 /// The inverse of name_of. Throw Error{usage} naming the value found and the values wanted.
 Transport transport_from(const std::string&);
 Operation operation_from(const std::string&);
@@ -31,6 +32,7 @@ Metric metric_from(const std::string&);
 Direction direction_from(const std::string&);
 ConnectBy connect_by_from(const std::string&);
 Wait wait_from(const std::string&);
+Paging paging_from(const std::string&);
 
 /// Where one side runs: filled on that side from the wishes and from what the host says.
 struct Placement {

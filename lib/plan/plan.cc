@@ -1,0 +1,234 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+
+namespace railgauge::plan {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+template <typename... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::usage, fmt::format(format, std::forward<Args>(args)...));
+}
+
+void check_range(const char* option, std::int64_t found, std::int64_t low, std::int64_t high) {
+  if (found < low || found > high) refuse("{} {} is out of range: use {} to {}", option, found, low, high);
+}
+
+/// A rate in whatever unit the option takes: finite and not negative, 0 meaning "none".
+void check_rate(const char* option, double found) {
+  if (!std::isfinite(found) || found < 0) refuse("{} {} is no rate: use a positive number, or leave it out", option, found);
+}
+
+/// Names end in paths and system calls on the other host too, so that nothing but a plain name may pass.
+void check_name(const char* option, const std::string& name, std::size_t longest) {
+  bool plain = !name.empty() && name.size() <= longest && name != "." && name != "..";
+  for (char c : name) {
+    auto byte = static_cast<unsigned char>(c);
+    plain = plain && byte > 0x20 && byte < 0x7f && c != '/';
+  }
+  if (!plain) refuse("{} \"{}\" is no name: use 1 to {} printable characters without blanks and slashes", option, printable(name), longest);
+}
+
+bool is_atomic(Operation op) { return op == Operation::fetch_add || op == Operation::compare_swap; }
+
+void check_kinds(const Plan& plan) {
+  bool tcp_operation = plan.operation == Operation::stream || plan.operation == Operation::round_trip;
+  if (plan.transport == Transport::tcp && !tcp_operation)
+    refuse("--op {} is an RDMA operation: use railgauge rdma, or --metric bandwidth or latency over TCP", name_of(plan.operation));
+  if (plan.transport == Transport::rdma && tcp_operation)
+    refuse("--op {} is a TCP operation: use write, write_imm, read, send, fetch_add or compare_swap", name_of(plan.operation));
+  if (plan.transport == Transport::tcp && plan.metric == Metric::rate)
+    refuse("--metric rate is measured over RDMA only: use bandwidth or latency for TCP");
+  if (plan.operation == Operation::stream && plan.metric != Metric::bandwidth)
+    refuse("operation stream has --metric bandwidth, not {}: use round_trip for latency", name_of(plan.metric));
+  if (plan.operation == Operation::round_trip && plan.metric != Metric::latency)
+    refuse("operation round_trip has --metric latency, not {}: use stream for bandwidth", name_of(plan.metric));
+}
+
+void check_sizes(const Plan& plan, const Limits& limits) {
+  if (plan.message_bytes == 0) refuse("--size 0 moves nothing: use 1 or more");
+  if (plan.message_bytes > limits.max_message_bytes)
+    refuse("--size {} is larger than the limit of {}: use a smaller one", format_size(plan.message_bytes), format_size(limits.max_message_bytes));
+  if (is_atomic(plan.operation) && plan.message_bytes != 8)
+    refuse("--size {} with --op {}: atomics work on 8 bytes, use --size 8", plan.message_bytes, name_of(plan.operation));
+  if (plan.working_set_bytes != 0 && plan.working_set_bytes < plan.message_bytes)
+    refuse("--working-set {} holds no message of --size {}: use --working-set {} or more", plan.working_set_bytes, plan.message_bytes, plan.message_bytes);
+}
+
+void check_counts(const Plan& plan, const Limits& limits) {
+  check_range("--threads", plan.threads, 1, limits.max_threads);
+  check_range("--qps", plan.rdma.qps, 1, limits.max_qps);
+  if (plan.transport == Transport::rdma) {
+    std::int64_t qps = std::int64_t{plan.rdma.qps} * plan.threads;
+    if (qps > limits.max_qps)
+      refuse("--qps {} on each of --threads {} are {} QPs, the limit is {}: use --qps {}", plan.rdma.qps, plan.threads, qps, limits.max_qps,
+             std::max(1, limits.max_qps / plan.threads));
+    if (plan.streams != 1) refuse("--streams {} is for TCP: use --qps for RDMA", plan.streams);
+    return;
+  }
+  check_range("--streams", plan.streams, 1, limits.max_streams);
+  if (plan.streams < plan.threads)
+    refuse("--streams {} leaves some of --threads {} without a stream: use --streams {} or --threads {}", plan.streams, plan.threads, plan.threads, plan.streams);
+}
+
+void check_memory(const Plan& plan, const Limits& limits) {
+  auto queues = static_cast<std::uint64_t>(plan.transport == Transport::rdma ? plan.rdma.qps : 1);
+  // No overflow: message ≤ 2^31 by the limits in use, queues ≤ 2^14, threads ≤ 2^8, all checked before.
+  std::uint64_t per_thread = std::max(plan.working_set_bytes, plan.message_bytes * queues);
+  if (per_thread > limits.max_memory_bytes / static_cast<std::uint64_t>(plan.threads))
+    refuse("{} of buffers on each of --threads {} pass the limit of {}: use a smaller --working-set, --size, --qps or --threads",
+           format_size(per_thread), plan.threads, format_size(limits.max_memory_bytes));
+}
+
+void check_times(const Plan& plan, const Limits& limits) {
+  if (plan.warm_up < nanoseconds::zero() || plan.warm_up > limits.max_duration)
+    refuse("--warm-up {} is out of range: use 0 to {}", format_duration(plan.warm_up), format_duration(limits.max_duration));
+  if (plan.interval < milliseconds(1) || plan.interval > limits.max_duration)
+    refuse("--interval {} is out of range: use 1ms or more", format_duration(plan.interval));
+  if (plan.iterations > 0) return;
+  if (plan.duration < milliseconds(10) || plan.duration > limits.max_duration)
+    refuse("--duration {} is out of range: use 10ms to {}, or --iterations", format_duration(plan.duration), format_duration(limits.max_duration));
+  if (plan.interval > plan.duration)
+    refuse("--interval {} is longer than --duration {}: use --interval {}", format_duration(plan.interval), format_duration(plan.duration),
+           format_duration(plan.duration));
+}
+
+void check_latency(const Plan& plan) {
+  if (plan.metric != Metric::latency) {
+    if (plan.under_load) refuse("latency under load with --metric {}: use --metric latency", name_of(plan.metric));
+    if (plan.load_rate_per_s != 0) refuse("an open-loop rate of {}/s with --metric {}: use --metric latency", plan.load_rate_per_s, name_of(plan.metric));
+    return;
+  }
+  check_rate("open-loop rate", plan.load_rate_per_s);
+  if (plan.load_rate_per_s > 1e9) refuse("an open-loop rate of {}/s is above one message a nanosecond: use less", plan.load_rate_per_s);
+  if (plan.direction == Direction::both) refuse("--direction both with --metric latency: a ping-pong has both already, use to or from");
+  if (plan.threads != 1) refuse("--threads {} with --metric latency: one ping-pong runs at a time, use --threads 1", plan.threads);
+  if (plan.transport == Transport::tcp) {
+    if (plan.streams != 1 && !plan.under_load) refuse("--streams {} with --metric latency: use --streams 1, or latency under load", plan.streams);
+    return;
+  }
+  const RdmaSettings& rdma = plan.rdma;
+  if (rdma.qps != 1 && !plan.under_load) refuse("--qps {} with --metric latency: use --qps 1, or latency under load", rdma.qps);
+  if (rdma.depth != 1 || rdma.post_batch != 1 || rdma.signal_every != 1)
+    refuse("--depth {} --post-batch {} --signal-every {} with --metric latency: one message is outstanding at a time, use 1 for each", rdma.depth,
+           rdma.post_batch, rdma.signal_every);
+}
+
+/// "96 or 112" for 100 and 16; only the upper one when the lower would be 0.
+std::string nearest_multiples(int value, int step) {
+  int below = value / step * step;
+  return below > 0 ? fmt::format("{} or {}", below, below + step) : fmt::format("{}", step);
+}
+
+void check_queue(const RdmaSettings& rdma) {
+  // 32768 is the largest max_qp_wr in the field (mlx5); the device's own limit is asked for when it is open.
+  constexpr int kMaxDepth = 32768;
+  check_range("--depth", rdma.depth, 1, kMaxDepth);
+  check_range("--post-batch", rdma.post_batch, 1, kMaxDepth);
+  check_range("--signal-every", rdma.signal_every, 1, kMaxDepth);
+  if (rdma.depth % rdma.post_batch != 0)
+    refuse("--depth {} is not a multiple of --post-batch {}: use --depth {}", rdma.depth, rdma.post_batch, nearest_multiples(rdma.depth, rdma.post_batch));
+  if (rdma.depth % rdma.signal_every != 0)
+    refuse("--depth {} is not a multiple of --signal-every {}: use --depth {}", rdma.depth, rdma.signal_every,
+           nearest_multiples(rdma.depth, rdma.signal_every));
+}
+
+void check_inline(const Plan& plan) {
+  int wanted = plan.rdma.inline_bytes;
+  check_range("--inline", wanted, -1, 65535);
+  if (wanted <= 0) return;
+  if (plan.operation == Operation::read || is_atomic(plan.operation))
+    refuse("--inline {} with --op {}: only writes and sends carry inline data, use --inline 0", wanted, name_of(plan.operation));
+  if (static_cast<std::uint64_t>(wanted) > plan.message_bytes)
+    refuse("--inline {} is larger than --size {}: use --inline {}", wanted, plan.message_bytes, plan.message_bytes);
+}
+
+void check_rdma(const Plan& plan) {
+  const RdmaSettings& rdma = plan.rdma;
+  check_queue(rdma);
+  check_inline(plan);
+  const int mtu = rdma.mtu_bytes;
+  if (mtu != 0 && mtu != 256 && mtu != 512 && mtu != 1024 && mtu != 2048 && mtu != 4096)
+    refuse("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096, or leave it out for the smaller of both ports", mtu);
+  check_range("--sl", rdma.service_level, 0, 15);
+  check_range("--traffic-class", rdma.traffic_class, 0, 255);
+  check_range("retry count", rdma.retry_count, 0, 7);
+  // Code 0 means "wait for ever" (InfiniBand specification 11.2.4.2), which no measurement may do.
+  check_range("timeout code", rdma.timeout_code, 1, 31);
+  check_rate("--rate-limit", rdma.rate_limit_gbit_per_s);
+  if (rdma.max_reads) check_range("outstanding reads", static_cast<std::int64_t>(std::min<std::uint64_t>(*rdma.max_reads, 1U << 30)), 1, 255);
+}
+
+void check_tcp(const Plan& plan) {
+  const TcpSettings& tcp = plan.tcp;
+  if (tcp.congestion) check_name("--congestion", *tcp.congestion, 15);  // TCP_CA_NAME_MAX 16 with its NUL
+  // TCP_MIN_MSS and MAX_TCP_WINDOW: what the kernel's TCP_MAXSEG takes.
+  if (tcp.mss_bytes) check_range("--mss", *tcp.mss_bytes, 88, 32767);
+  // The kernel doubles what SO_SNDBUF is given and keeps it in an int.
+  constexpr std::uint64_t kLargestWindow = (1ULL << 30) - 1;
+  if (tcp.window_bytes && (*tcp.window_bytes < 1024 || *tcp.window_bytes > kLargestWindow))
+    refuse("--window {} is out of range: use 1K to 1G, or leave it out for the kernel's auto-tuning", *tcp.window_bytes);
+  check_rate("--pacing", tcp.pacing_gbit_per_s);
+  if (tcp.zerocopy && plan.operation != Operation::stream) refuse("--zerocopy with --metric {}: it is for --metric bandwidth", name_of(plan.metric));
+}
+
+void check_placement(const Placement& placement, Transport transport) {
+  if (placement.device) check_name("--device", *placement.device, 63);  // IBV_SYSFS_NAME_MAX 64
+  if (placement.interface) check_name("--interface", *placement.interface, 15);  // IFNAMSIZ 16
+  if (transport == Transport::tcp && placement.device) refuse("--device {} is for RDMA: use --interface for TCP", *placement.device);
+  if (placement.port) check_range("--ib-port", *placement.port, 1, 255);
+  if (placement.gid_index) check_range("--gid-index", *placement.gid_index, 0, 65535);
+  if (placement.numa_node) check_range("--numa", *placement.numa_node, 0, 1023);
+  if (placement.cpus.size() > 1024) refuse("--cpu names {} CPUs: use at most 1024", placement.cpus.size());
+  for (int cpu : placement.cpus) check_range("--cpu", cpu, 0, 65535);
+}
+
+/// How long `iterations` messages may take at worst: no device in the field is slower than 10 us a message and 0.1 Gbit/s,
+/// a round trip over a bad network than 10 ms; a slower one is stuck and may be stopped.
+seconds time_for_iterations(const Plan& plan) {
+  double queues = plan.transport == Transport::rdma ? double(plan.rdma.qps) * plan.threads : double(plan.streams);
+  double messages = static_cast<double>(plan.iterations) * queues;
+  double bits = messages * static_cast<double>(plan.message_bytes) * 8.0;
+  double per_message_s = plan.metric == Metric::latency ? 10e-3 : 10e-6;
+  double total_s = messages * per_message_s + bits / 0.1e9;
+  if (plan.load_rate_per_s > 0) total_s += static_cast<double>(plan.iterations) / plan.load_rate_per_s;
+  constexpr double kDay = 24 * 3600;
+  return seconds(static_cast<std::int64_t>(std::ceil(std::clamp(total_s, 1.0, kDay))));
+}
+
+}  // namespace
+
+void validate(const Plan& plan, const Limits& limits) {
+  if (plan.label.size() > 200) refuse("a label of {} bytes: use at most 200", plan.label.size());
+  check_kinds(plan);
+  check_sizes(plan, limits);
+  check_counts(plan, limits);
+  check_times(plan, limits);
+  check_latency(plan);
+  if (plan.transport == Transport::rdma) check_rdma(plan);
+  if (plan.transport == Transport::tcp) check_tcp(plan);
+  check_memory(plan, limits);
+  check_placement(plan.client, plan.transport);
+  check_placement(plan.server, plan.transport);
+}
+
+nanoseconds expected_wall_time(const Plan& plan) {
+  // Retries run out after (7 + 1) · 4 · 67 ms = 2.1 s at timeout code 14 (devices may take four times the code's time).
+  constexpr auto kDrain = seconds(5);
+  nanoseconds window = plan.iterations > 0 ? nanoseconds(time_for_iterations(plan)) : plan.duration;
+  return plan.warm_up + window + kDrain;
+}
+
+}  // namespace railgauge::plan
