@@ -42,6 +42,8 @@ struct ThroughputSummary {
   Value max_gbit_per_s;
   Value ci95_half_width_gbit_per_s;     ///< batch means, batches widened until lag-1 autocorrelation is within ±0.1
   Value messages_per_s;
+  nanoseconds interval{};               ///< nominal length of the intervals that min … max rest on; grows where a long run was coarsened
+  std::uint64_t whole_intervals = 0;    ///< how many
   std::optional<bool> steady;           ///< drift < 1 % and CoV < 3 % over the last 10 intervals; absent when fewer than 10
   std::string steady_reason;
 };
