@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -33,6 +34,8 @@ struct PciLink {
 
 /// The PCIe facts of a NIC: its own link first, then each bridge up to the root port.
 struct PciPath {
+  Fact<std::string> id;                 ///< "15b3:1021", vendor and device
+  std::optional<std::string> virtual_function;  ///< address of the VF when the NIC is one; `links` then start at its physical function
   std::vector<PciLink> links;           ///< empty for software devices
   Fact<int> max_payload_bytes;          ///< DevCtl MaxPayload of the NIC
   Fact<int> max_read_request_bytes;     ///< DevCtl MaxReadReq of the NIC
@@ -43,6 +46,11 @@ struct PciPath {
 
 enum class LinkLayer { unknown, infiniband, ethernet };
 enum class GidType { ib, roce_v1, roce_v2 };
+
+/// "InfiniBand", "Ethernet", "unknown"
+const char* name_of(LinkLayer) noexcept;
+/// "IB", "RoCE v1", "RoCE v2"
+const char* name_of(GidType) noexcept;
 
 /// One non-empty slot of a port's GID table.
 struct Gid {
@@ -143,6 +151,7 @@ struct Snapshot {
   std::map<std::string, std::string> modules;        ///< loaded modules of interest → version or ""
   std::vector<RdmaDevice> rdma_devices;
   std::vector<Netdev> netdevs;
+  std::vector<std::string> warnings;    ///< readings that contradict each other: "mlx5_0 port 1: phys_state reads …"
   bool operator==(const Snapshot&) const = default;
 };
 
@@ -151,6 +160,26 @@ struct CounterReading {
   std::string source;                   ///< "mlx5_0/1/counters", "mlx5_0/1/hw_counters", "eth0/statistics"
   std::map<std::string, Fact<std::uint64_t>> values;
   bool operator==(const CounterReading&) const = default;
+};
+
+/// Change of one counter between two readings.
+struct CounterDelta {
+  std::string source;                   ///< CounterReading::source
+  std::string name;
+  Fact<std::uint64_t> before;
+  Fact<std::uint64_t> after;
+  Fact<std::uint64_t> delta;            ///< absent with a reason when unreadable, saturated or gone backwards
+  bool wrapped = false;                 ///< `delta` was taken modulo 2^32
+  bool operator==(const CounterDelta&) const = default;
+};
+
+/// A difference between the two hosts worth a line.
+struct Difference {
+  std::string what;                     ///< "active MTU", "firmware", "PCIe link"
+  std::string client;
+  std::string server;
+  bool matters = false;                 ///< lowers what the link can carry, or stops it
+  bool operator==(const Difference&) const = default;
 };
 
 }  // namespace railgauge::host
