@@ -37,6 +37,15 @@ def state_base():
     return Path(given) if given else Path(tempfile.gettempdir()) / f"railgauge-lab-{os.getuid()}"
 
 
+def remove_leftovers():
+    """Folders of runs whose program was killed outright."""
+    for folder in state_base().glob("run-*"):
+        pid = folder.name[len("run-"):]
+        pair = Pair(folder.name)
+        if not os.path.exists(f"/proc/{pid}") and not any(pair.alive(side) for side in SIDES):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def choose_accel(asked=None):
     asked = asked or os.environ.get("RAILGAUGE_LAB_ACCEL") or "auto"
     if asked not in ("auto", "kvm", "tcg"):
@@ -194,6 +203,7 @@ class Pair:
 
     def _prepare_folder(self):
         self.down()
+        remove_leftovers()
         state_base().mkdir(mode=0o700, exist_ok=True)
         if state_base().stat().st_uid != os.getuid():
             raise Unsupported(f"{state_base()} belongs to another user")

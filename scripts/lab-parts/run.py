@@ -12,8 +12,9 @@ from provision import say
 
 TIMED_OUT, VM_DIED = 124, 125
 
-# Ends when the host listens on a TCP port or for an rdma_cm connection.
-LISTENING = """for i in $(seq 100); do
+# Ends when the host listens on a TCP port or for an rdma_cm connection; a command that never does is not waited for.
+LISTEN_LIMIT_S = 6
+LISTENING = """for i in $(seq 60); do
   grep -q ' 0A ' /proc/net/tcp /proc/net/tcp6 && exit 0
   [ $((i % 10)) = 0 ] && rdma resource show cm_id 2>/dev/null | grep -q LISTEN && exit 0
   sleep 0.1
@@ -79,12 +80,13 @@ class Run:
         self.jobs[side] = self.pair.start(side, command, env=self.plan.env)
         self.printers[side] = Printer(self.jobs[side], self.plan.raw)
 
-    def _await_b(self):
+    def _await_b(self, deadline):
         if self.plan.delay_s is not None:
-            time.sleep(self.plan.delay_s)
+            time.sleep(min(self.plan.delay_s, max(0, deadline - time.monotonic())))
             return
+        deadline = min(deadline, time.monotonic() + LISTEN_LIMIT_S)
         watch = self.pair.start("b", LISTENING, cwd="/")
-        while watch.exit_code() is None and self.jobs["b"].exit_code() is None:
+        while watch.exit_code() is None and self.jobs["b"].exit_code() is None and time.monotonic() < deadline:
             time.sleep(0.03)
 
     def _look(self, side):
@@ -123,7 +125,7 @@ class Run:
         begin = time.monotonic()
         deadline = begin + self.plan.timeout_s
         self._begin("b", self.plan.command_b)
-        self._await_b()
+        self._await_b(deadline)
         self._begin("a", self.plan.command_a)
         start = time.monotonic()
         while self.codes["a"] is None and time.monotonic() < deadline:

@@ -51,8 +51,9 @@ def shell(name, side, options):
         say(f"host {side}. The other one: `scripts/lab exec --name {name} {'b' if side == 'a' else 'a'} COMMAND` "
             f"in another terminal. Results: {pair.out}. Leave with exit or Ctrl-D.")
         line = _join(pair, side)
+        # The job leads its session: the line it opens becomes its controlling terminal.
         command = (f"stty -F /dev/ttyS2 sane rows {rows or 24} cols {columns or 80}; "
-                   "exec setsid -c bash -i < /dev/ttyS2 > /dev/ttyS2 2>&1")
+                   "exec bash -i < /dev/ttyS2 > /dev/ttyS2 2>&1")
         job = pair.start(side, command, env={"PS1": f"lab-{side}:\\w# ", "HISTFILE": ""})
         before = termios.tcgetattr(0) if terminal else None
         try:

@@ -1,0 +1,1 @@
+"""railgauge between the two hosts."""
