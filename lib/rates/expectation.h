@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@ struct Term {
   double gbit_per_s = 0;    ///< payload, after the headers named in `formula`
   std::string formula;      ///< the arithmetic with its numbers
   std::string source;       ///< where the figures come from
+  bool informational = false;   ///< never the limit: what would be possible ("path MTU 4096 instead of 1024")
   bool operator==(const Term&) const = default;
 };
 
@@ -19,6 +21,8 @@ struct Expectation {
   std::vector<Term> terms;
   std::optional<std::size_t> limiting;  ///< index of the smallest term; absent when there is none
   std::string reason;                   ///< why there is no expectation ("software device", "link rate unknown"); else empty
+  bool wire_limit_only = false;         ///< message rate, not bandwidth, is likely to bind (rate metric, small messages): an upper bound, no criterion
+  std::vector<std::string> notes;       ///< what had to be assumed or could not be read, one sentence each
   std::optional<double> gbit_per_s() const {
     return limiting ? std::optional<double>(terms[*limiting].gbit_per_s) : std::nullopt;
   }

@@ -1,0 +1,197 @@
+#include "rates/expect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace railgauge::rates {
+namespace {
+
+constexpr int kBestMtu = 4096;
+constexpr int kUsualMaxPayload = 256;   // what servers of the last ten years set; only used where the register cannot be read
+constexpr const char* kPcieSource = "PCIe line coding and TLP sizes (PCI Express Base Specification)";
+
+/// How a host's PCIe links are used: by the sender's NIC reading memory, by the receiver's writing it, or both.
+struct Traffic {
+  bool reads = false;
+  bool writes = false;
+};
+
+Traffic traffic_of(Flow flow, bool client) {
+  const bool sends = flow == Flow::both || (flow == Flow::to_server) == client;
+  const bool receives = flow == Flow::both || (flow == Flow::to_client) == client;
+  return {sends, receives};
+}
+
+void find_limit(Expectation& out) {
+  for (std::size_t i = 0; i < out.terms.size(); ++i) {
+    if (out.terms[i].informational) continue;
+    if (!out.limiting || out.terms[i].gbit_per_s < out.terms[*out.limiting].gbit_per_s) out.limiting = i;
+  }
+}
+
+Expectation none(std::string reason) {
+  Expectation out;
+  out.reason = std::move(reason);
+  return out;
+}
+
+/// One link of one host's path, in the direction that carries less.
+Term pcie_term(const PcieLink& link, const std::string& where, bool write, bool payload_known) {
+  const double gt_per_s = kPcieGtPerS[static_cast<std::size_t>(link.generation - 1)];
+  return {.name = fmt::format("PCIe {:g} GT/s x{} at {}", gt_per_s, link.width, where),
+          .gbit_per_s = write ? pcie_write_gbit_per_s(link) : pcie_read_gbit_per_s(link),
+          .formula = fmt::format("{} ({}, MaxPayload {}{})", pcie_formula(link, write), write ? "DMA write" : "completions of DMA reads",
+                                 link.max_payload_bytes, payload_known ? "" : " assumed"),
+          .source = kPcieSource};
+}
+
+void add_pcie_terms(Expectation& out, const host::PciPath& path, const std::string& host_name, Traffic traffic) {
+  const bool payload_known = path.max_payload_bytes.value.has_value();
+  for (const host::PciLink& link : path.links) {
+    const std::string where = fmt::format("{} on {}", link.address, host_name);
+    if (!link.current_gt_per_s || !link.current_width) {
+      const auto& reason = link.current_gt_per_s ? link.current_width.reason : link.current_gt_per_s.reason;
+      out.notes.push_back(fmt::format("PCIe link at {} is not part of the expectation: {}", where, reason));
+      continue;
+    }
+    const auto generation = pcie_generation(*link.current_gt_per_s);
+    if (!generation || *link.current_width < 1) {
+      out.notes.push_back(fmt::format("PCIe link at {} is not part of the expectation: {:g} GT/s x{} is no known link", where,
+                                      *link.current_gt_per_s, *link.current_width));
+      continue;
+    }
+    const PcieLink known{*generation, *link.current_width, payload_known ? *path.max_payload_bytes : kUsualMaxPayload};
+    out.terms.push_back(pcie_term(known, where, traffic.writes, payload_known));
+  }
+  if (!payload_known && !path.links.empty())
+    out.notes.push_back(fmt::format("MaxPayload on {} unknown ({}): {} B assumed", host_name, path.max_payload_bytes.reason, kUsualMaxPayload));
+}
+
+/// The path MTU in effect, or the reason why it is not known.
+host::Fact<int> path_mtu(const RdmaQuestion& question, const RdmaEnd& client, const RdmaEnd& server) {
+  if (question.path_mtu_bytes) return host::Fact<int>::of(*question.path_mtu_bytes);
+  std::optional<int> smallest;
+  for (const RdmaEnd* end : {&client, &server}) {
+    std::optional<int> mtu = end->port.active_mtu_bytes.value;
+    if (!mtu && end->port.link_layer == host::LinkLayer::ethernet && end->netdev && end->netdev->mtu_bytes)
+      mtu = path_mtu_of_netdev(*end->netdev->mtu_bytes, false);
+    if (!mtu) return host::Fact<int>::missing(fmt::format("path MTU of {} on {} unknown", end->device.name, end->host));
+    smallest = std::min(smallest.value_or(*mtu), *mtu);
+  }
+  return host::Fact<int>::of(*smallest);
+}
+
+PacketFormat format_of(const RdmaQuestion& question, const RdmaEnd& end, Expectation& out) {
+  if (end.port.link_layer != host::LinkLayer::ethernet) return {Wire::infiniband, question.grh, false, false};
+  if (!end.gid) {
+    out.notes.push_back("GID in use unknown: RoCE v2 over IPv4 assumed, which has the smallest headers");
+    return {Wire::roce_v2, false, false, question.vlan};
+  }
+  if (end.gid->type != host::GidType::roce_v2) return {Wire::roce_v1, false, false, question.vlan};
+  // A RoCE v2 GID that maps an IPv4 address sends IPv4 packets, any other one IPv6.
+  const bool ipv4 = end.gid->gid.rfind("0000:0000:0000:0000:0000:ffff:", 0) == 0;
+  return {Wire::roce_v2, false, !ipv4, question.vlan};
+}
+
+std::string software_reason(const RdmaEnd& client, const RdmaEnd& server) {
+  for (const RdmaEnd* end : {&client, &server}) {
+    if (end->device.software && !end->device.simulated) return fmt::format("software device ({} on {})", end->device.name, end->host);
+  }
+  return {};
+}
+
+/// The wire terms of both ends; sets `reason` when a rate is unknown. Returns the slower rate.
+std::optional<double> add_port_terms(Expectation& out, const RdmaQuestion& question, const Message& message, const RdmaEnd& client,
+                                     const RdmaEnd& server) {
+  std::optional<double> slower;
+  for (const RdmaEnd* end : {&client, &server}) {
+    const host::Fact<LinkRate> rate = link_rate(*end, question.qps);
+    if (!rate) {
+      if (out.reason.empty()) out.reason = fmt::format("link rate of {} port {} on {} unknown: {}", end->device.name, end->port.port, end->host, rate.reason);
+      continue;
+    }
+    slower = std::min(slower.value_or((*rate).gbit_per_s), (*rate).gbit_per_s);
+    out.terms.push_back({.name = fmt::format("port {} of {} on {}", (*rate).name, end->device.name, end->host),
+                         .gbit_per_s = (*rate).gbit_per_s * wire_efficiency(message),
+                         .formula = fmt::format("{:.6g} Gb/s x {} ({} {}, path MTU {})", (*rate).gbit_per_s, wire_formula(message),
+                                                name_of(message.format.wire), name_of(message.operation), message.path_mtu_bytes),
+                         .source = fmt::format("{}; per packet {}", (*rate).source, packet_overhead_text(message.format))});
+  }
+  return slower;
+}
+
+void add_better_mtu(Expectation& out, Message message, double rate) {
+  if (message.path_mtu_bytes >= kBestMtu) return;
+  const int actual = message.path_mtu_bytes;
+  message.path_mtu_bytes = kBestMtu;
+  out.terms.push_back({.name = fmt::format("ports with path MTU {} instead of {}", kBestMtu, actual),
+                       .gbit_per_s = rate * wire_efficiency(message),
+                       .formula = fmt::format("{:.6g} Gb/s x {}", rate, wire_formula(message)),
+                       .source = fmt::format("per packet {}", packet_overhead_text(message.format)),
+                       .informational = true});
+}
+
+}  // namespace
+
+Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, const RdmaEnd& server) {
+  if (std::string reason = software_reason(client, server); !reason.empty()) return none(reason);
+  const host::Fact<int> mtu = path_mtu(question, client, server);
+  if (!mtu) return none(mtu.reason);
+  Expectation out;
+  const bool atomic = question.operation == RdmaOperation::atomic;
+  const Message message{question.operation, atomic ? 8 : question.message_bytes, *mtu, format_of(question, client, out)};
+  const auto slower = add_port_terms(out, question, message, client, server);
+  if (slower) add_better_mtu(out, message, *slower);
+  add_pcie_terms(out, client.device.pci, client.host, traffic_of(question.flow, true));
+  add_pcie_terms(out, server.device.pci, server.host, traffic_of(question.flow, false));
+  out.wire_limit_only = question.message_rate || atomic || question.message_bytes < kSmallMessageBytes;
+  if (out.reason.empty()) find_limit(out);
+  return out;
+}
+
+Expectation expect_tcp(const TcpQuestion& question, const TcpEnd& client, const TcpEnd& server) {
+  Expectation out;
+  std::optional<int> mtu = question.mtu_bytes;
+  if (!mtu && client.netdev.mtu_bytes && server.netdev.mtu_bytes) mtu = std::min(*client.netdev.mtu_bytes, *server.netdev.mtu_bytes);
+  if (!mtu) return none(fmt::format("MTU of {} on {} or of {} on {} unknown", client.netdev.name, client.host, server.netdev.name, server.host));
+  const TcpFormat format{*mtu, question.ipv6, question.vlan};
+  if (tcp_payload_bytes(format) <= 0) return none(fmt::format("an MTU of {} has no room for TCP", *mtu));
+  for (const TcpEnd* end : {&client, &server}) {
+    const host::Fact<LinkRate> rate = link_rate(*end, question.streams);
+    if (!rate) {
+      if (out.reason.empty()) out.reason = fmt::format("link rate of {} on {} unknown: {}", end->netdev.name, end->host, rate.reason);
+      continue;
+    }
+    out.terms.push_back({.name = fmt::format("link {} of {} on {}", (*rate).name, end->netdev.name, end->host),
+                         .gbit_per_s = (*rate).gbit_per_s * tcp_efficiency(format),
+                         .formula = fmt::format("{:.6g} Gb/s x {} (MTU {}, {}, timestamps)", (*rate).gbit_per_s, tcp_formula(format), *mtu,
+                                                question.ipv6 ? "IPv6" : "IPv4"),
+                         .source = fmt::format("{}; Ethernet 38, IP {}, TCP 32 per frame", (*rate).source, question.ipv6 ? 40 : 20)});
+  }
+  add_pcie_terms(out, client.netdev.pci, client.host, traffic_of(question.flow, true));
+  add_pcie_terms(out, server.netdev.pci, server.host, traffic_of(question.flow, false));
+  if (out.reason.empty()) find_limit(out);
+  return out;
+}
+
+Expectation expect_link(const LinkQuestion& question) {
+  Expectation out;
+  const double efficiency = question.rdma ? wire_efficiency(*question.rdma) : tcp_efficiency(*question.tcp);
+  const std::string formula = question.rdma ? wire_formula(*question.rdma) : tcp_formula(*question.tcp);
+  out.terms.push_back({.name = "port " + question.link_name,
+                       .gbit_per_s = question.data_gbit_per_s * efficiency,
+                       .formula = fmt::format("{:.6g} Gb/s x {}", question.data_gbit_per_s, formula),
+                       .source = question.rdma ? "per packet " + packet_overhead_text(question.rdma->format)
+                                               : fmt::format("Ethernet 38, IP {}, TCP 32 per frame", question.tcp->ipv6 ? 40 : 20)});
+  if (question.rdma) add_better_mtu(out, *question.rdma, question.data_gbit_per_s);
+  if (question.pcie) {
+    out.terms.push_back(pcie_term(*question.pcie, "the receiver", true, true));
+    out.terms.push_back(pcie_term(*question.pcie, "the sender", false, true));
+  }
+  if (question.rdma) out.wire_limit_only = question.rdma->operation == RdmaOperation::atomic || question.rdma->bytes < kSmallMessageBytes;
+  find_limit(out);
+  return out;
+}
+
+}  // namespace railgauge::rates
