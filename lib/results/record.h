@@ -50,13 +50,7 @@ struct ThreadUsage {
 };
 
 /// Change of one counter during the measured window.
-struct CounterDelta {
-  std::string source;       ///< "mlx5_0/1/hw_counters"
-  std::string name;
-  host::Fact<std::uint64_t> before;
-  host::Fact<std::uint64_t> after;
-  host::Fact<std::uint64_t> delta;   ///< absent with a reason when unreadable or saturated
-};
+using CounterDelta = host::CounterDelta;
 
 /// What data verification found.
 struct Verification {
@@ -156,12 +150,7 @@ struct Node {
 };
 
 /// A difference between the two hosts worth a line.
-struct Difference {
-  std::string what;                         ///< "active MTU", "firmware", "PCIe link"
-  std::string client;
-  std::string server;
-  bool matters = false;                     ///< lowers what the link can carry, or stops it
-};
+using Difference = host::Difference;
 
 /// The file.
 struct Record {

@@ -1,0 +1,266 @@
+#include "results/io.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+
+namespace railgauge::results {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// "sides[0].threads[1].cpu" from the steps on the way.
+class Path {
+ public:
+  void push(const std::string& key) { steps_.push_back(key); }
+  void push(std::size_t index) { steps_.push_back(fmt::format("[{}]", index)); }
+  void pop() { steps_.pop_back(); }
+  std::string text() const {
+    std::string out;
+    for (const std::string& step : steps_) {
+      if (!out.empty() && step.front() != '[') out += '.';
+      out += step.empty() ? "\"\"" : printable(step);
+    }
+    return out.empty() ? "document" : out;
+  }
+
+ private:
+  std::vector<std::string> steps_;
+};
+
+class Writer final : public Io {
+ public:
+  explicit Writer(ordered_json& root) : places_{&root} {}
+
+  void boolean(bool& value) override { here() = value; }
+  void integer(std::int64_t& value, std::int64_t, std::int64_t) override { here() = value; }
+  void natural(std::uint64_t& value, std::uint64_t, std::uint64_t) override { here() = value; }
+  void number(double& value, double, double) override {
+    if (!std::isfinite(value)) fail("a finite number to write");
+    here() = value;
+  }
+  void text(std::string& value) override { here() = value; }
+  bool null(bool absent) override {
+    if (absent) here() = nullptr;
+    return absent;
+  }
+  void open_object() override { here() = ordered_json::object(); }
+  std::size_t open_array(std::size_t size) override {
+    here() = ordered_json::array();
+    // Places below stay valid while elements are added.
+    here().get_ref<ordered_json::array_t&>().resize(size);
+    return size;
+  }
+  std::vector<std::string> keys() override { return {}; }
+  void enter(const std::string& key) override {
+    path_.push(key);
+    places_.push_back(&here()[key]);
+  }
+  void enter(std::size_t index) override {
+    path_.push(index);
+    places_.push_back(&here()[index]);
+  }
+  void leave() override {
+    places_.pop_back();
+    path_.pop();
+  }
+  bool reading() const noexcept override { return false; }
+  [[noreturn]] void fail(const std::string& wanted) const override {
+    throw Error(ErrorKind::data, fmt::format("{}: expected {}", path_.text(), wanted));
+  }
+
+ private:
+  ordered_json& here() { return *places_.back(); }
+  std::vector<ordered_json*> places_;
+  Path path_;
+};
+
+std::string found_text(const json& value) {
+  constexpr std::size_t kLongest = 40;
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "an array";
+  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "…";
+  return printable(text);
+}
+
+class Reader final : public Io {
+ public:
+  Reader(const json& root, std::string_view what) : places_{&root}, what_(what) {}
+
+  void boolean(bool& value) override {
+    if (!here().is_boolean()) fail("true or false");
+    value = here().get<bool>();
+  }
+  void integer(std::int64_t& value, std::int64_t low, std::int64_t high) override {
+    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+    bool fits = here().is_number_unsigned() ? here().get<std::uint64_t>() <= static_cast<std::uint64_t>(kMax) : here().is_number_integer();
+    auto found = fits ? here().get<std::int64_t>() : 0;
+    if (!fits || found < low || found > high) fail(high == kMax ? fmt::format("an integer ≥ {}", low) : fmt::format("an integer from {} to {}", low, high));
+    value = found;
+  }
+  void natural(std::uint64_t& value, std::uint64_t low, std::uint64_t high) override {
+    bool fits = here().is_number_unsigned();
+    auto found = fits ? here().get<std::uint64_t>() : 0;
+    if (!fits || found < low || found > high)
+      fail(high == std::numeric_limits<std::uint64_t>::max() ? fmt::format("an integer ≥ {}", low) : fmt::format("an integer from {} to {}", low, high));
+    value = found;
+  }
+  void number(double& value, double low, double high) override {
+    double found = here().is_number() ? here().get<double>() : std::nan("");
+    if (!(std::isfinite(found) && found >= low && found <= high)) fail(low == 0 ? "a number ≥ 0" : "a number in its range");
+    value = found;
+  }
+  void text(std::string& value) override {
+    if (!here().is_string()) fail("a string");
+    value = here().get<std::string>();
+  }
+  bool null(bool) override { return here().is_null(); }
+  void open_object() override {
+    if (!here().is_object()) fail("an object");
+  }
+  std::size_t open_array(std::size_t) override {
+    if (!here().is_array()) fail("an array");
+    return here().size();
+  }
+  std::vector<std::string> keys() override {
+    std::vector<std::string> out;
+    for (const auto& item : here().items()) out.push_back(item.key());
+    return out;
+  }
+  void enter(const std::string& key) override {
+    path_.push(key);
+    auto found = here().find(key);
+    if (found == here().end()) throw Error(ErrorKind::data, fmt::format("{}: {} is missing", what_, path_.text()));
+    places_.push_back(&*found);
+  }
+  void enter(std::size_t index) override {
+    path_.push(index);
+    places_.push_back(&here()[index]);
+  }
+  void leave() override {
+    places_.pop_back();
+    path_.pop();
+  }
+  bool reading() const noexcept override { return true; }
+  [[noreturn]] void fail(const std::string& wanted) const override {
+    throw Error(ErrorKind::data, fmt::format("{}: {}: expected {}, found {}", what_, path_.text(), wanted, found_text(*places_.back())));
+  }
+
+ private:
+  const json& here() const { return *places_.back(); }
+  std::vector<const json*> places_;
+  Path path_;
+  std::string what_;
+};
+
+/// Counts depth and values without parsing, so that a hostile document is refused before it costs memory.
+void check_limits(std::string_view text, std::string_view what, const TextLimits& limits) {
+  auto refuse = [&](const std::string& why) { throw Error(ErrorKind::data, fmt::format("{}: {}", what, why)); };
+  if (text.size() > limits.bytes) refuse(fmt::format("{} bytes are more than the limit of {}", text.size(), format_size(limits.bytes)));
+  int depth = 0;
+  std::size_t values = 1;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c == ',') ++values;
+    if (c == ']' || c == '}') --depth;
+    if ((c == '[' || c == '{') && ++depth > limits.depth) refuse(fmt::format("nested deeper than {}", limits.depth));
+    if (values > limits.values) refuse(fmt::format("more than {} values", limits.values));
+  }
+}
+
+std::string scalar_text(const ordered_json& value) { return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace); }
+
+/// Two spaces of indent; an object or array that holds only scalars and fits stands on one line.
+class PrettyPrinter {
+ public:
+  std::string print(const ordered_json& root) {
+    value(root, 0);
+    out_ += '\n';
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t kColumns = 140;
+
+  static std::string one_line(const ordered_json& node) {
+    std::string line(1, node.is_object() ? '{' : '[');
+    for (auto item = node.begin(); item != node.end(); ++item) {
+      if (item != node.begin()) line += ", ";
+      if (node.is_object()) line += scalar_text(item.key()) + ": ";
+      line += scalar_text(*item);
+    }
+    return line + (node.is_object() ? '}' : ']');
+  }
+  static bool only_scalars(const ordered_json& node) {
+    for (const auto& child : node)
+      if (child.is_structured() && !child.empty()) return false;
+    return true;
+  }
+  void new_line(int level) { out_.append("\n").append(static_cast<std::size_t>(level) * 2, ' '); }
+
+  void value(const ordered_json& node, int level) {
+    if (!node.is_structured()) {
+      out_ += scalar_text(node);
+      return;
+    }
+    if (only_scalars(node)) {
+      std::string line = one_line(node);
+      if (line.size() + static_cast<std::size_t>(level) * 2 <= kColumns) {
+        out_ += line;
+        return;
+      }
+    }
+    out_ += node.is_object() ? '{' : '[';
+    children(node, level + 1);
+    new_line(level);
+    out_ += node.is_object() ? '}' : ']';
+  }
+
+  void children(const ordered_json& node, int level) {
+    for (auto item = node.begin(); item != node.end(); ++item) {
+      if (item != node.begin()) out_ += ',';
+      new_line(level);
+      if (node.is_object()) out_ += scalar_text(item.key()) + ": ";
+      value(*item, level);
+    }
+  }
+
+  std::string out_;
+};
+
+}  // namespace
+
+std::string write_document(const std::function<void(Io&)>& body, Layout layout) {
+  ordered_json root = ordered_json::object();
+  Writer writer(root);
+  body(writer);
+  return layout == Layout::pretty ? PrettyPrinter().print(root) : scalar_text(root);
+}
+
+void read_document(std::string_view text, std::string_view what, const TextLimits& limits, const std::function<void(Io&)>& body) {
+  check_limits(text, what, limits);
+  try {
+    json root = json::parse(text);
+    Reader reader(root, what);
+    reader.open_object();
+    body(reader);
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::data, fmt::format("{}: not JSON: {}", what, printable(error.what())));
+  }
+}
+
+}  // namespace railgauge::results

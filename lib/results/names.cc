@@ -1,0 +1,28 @@
+#include "results/record.h"
+
+namespace railgauge::results {
+
+const char* name_of(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::done: return "done";
+    case Outcome::partial: return "partial";
+    case Outcome::failed: return "failed";
+    case Outcome::skipped: return "skipped";
+  }
+  return "failed";
+}
+
+const char* name_of(VerdictWord word) noexcept {
+  switch (word) {
+    case VerdictWord::met: return "met";
+    case VerdictWord::marginal: return "marginal";
+    case VerdictWord::below: return "below";
+    case VerdictWord::failed: return "failed";
+    case VerdictWord::no_criterion: return "no_criterion";
+    case VerdictWord::inconclusive: return "inconclusive";
+    case VerdictWord::skipped: return "skipped";
+  }
+  return "inconclusive";
+}
+
+}  // namespace railgauge::results
