@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "control/frame.h"
 #include "control/handshake.h"
@@ -64,7 +65,10 @@ class Channel {
  private:
   std::optional<Message> next_message();
   bool read_some(std::string_view step);
-  [[noreturn]] void fail(std::string_view step, const std::string& what) const;
+  void flush(std::string_view step);
+  void read_ahead(std::string_view step);
+  [[noreturn]] void explain_broken_send(std::string_view step, int error);
+  [[noreturn]] void fail(ErrorKind kind, std::string_view step, std::string_view what) const;
 
   UniqueFd fd_;
   std::string peer_;
@@ -72,14 +76,16 @@ class Channel {
   Version in_force_;
   FrameWriter writer_;
   FrameReader reader_;
+  std::string unsent_;  // sealed bytes that the kernel has not taken yet
   Clock::time_point last_heard_;
   Clock::time_point last_beat_;
 };
 
-/// The Error that a stop, failure, busy or bye message of `peer` stands for; for sessions that call receive themselves.
-/// Nothing for other types.
-[[noreturn]] void throw_as_error(const Message& message, const std::string& peer);
+/// True for stop, failure, busy and bye.
 bool ends_conversation(MessageType type) noexcept;
+/// Throws the Error that such a message of `peer` stands for (see Channel::expect); for sessions that call receive
+/// themselves. Returns for other types.
+void throw_if_ended(const Message& message, const std::string& peer);
 
 /// Runs one side's handshake on a connected socket and makes the channel. Throws Error{peer} saying why the two do not
 /// talk, or Error{timeout}.

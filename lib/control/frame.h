@@ -47,7 +47,9 @@ class FrameReader {
   /// that the stream is of no use and every further call throws again.
   std::optional<Message> next();
   /// True while part of a frame has arrived and the rest has not.
-  bool in_the_middle() const noexcept { return buffer_.size() > consumed_; }
+  bool in_the_middle() const noexcept { return buffered_bytes() > 0; }
+  /// Arrived and not yet given out.
+  std::size_t buffered_bytes() const noexcept { return buffer_.size() - consumed_; }
 
  private:
   struct Header {

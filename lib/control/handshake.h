@@ -58,6 +58,8 @@ class Handshake {
   /// Takes what has arrived; returns how many bytes were used: all of them while running; bytes that follow the last
   /// block belong to the first frame and are left.
   std::size_t feed(std::span<const std::uint8_t> bytes);
+  /// How many bytes the block that is due still lacks; 0 when not running.
+  std::size_t missing_bytes() const noexcept;
   /// What is to be sent now; empty when there is nothing. The server never sends more than it has received.
   std::string take_output();
 

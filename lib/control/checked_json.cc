@@ -1,0 +1,115 @@
+#include "control/checked_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "control/frame.h"
+
+namespace railgauge::control {
+
+using nlohmann::json;
+
+struct CheckedJson::Impl {
+  json object;
+  std::string what;
+
+  [[noreturn]] void refuse(const char* field, const std::string& found, const std::string& wanted) const {
+    throw Error(ErrorKind::peer, fmt::format("{}: field \"{}\" is {}; wanted: {}", what, field, found, wanted));
+  }
+  /// What was found, short and printable.
+  static std::string shown(const json& value) {
+    if (value.is_structured()) return value.type_name();
+    std::string dumped = value.dump(-1, ' ', true, json::error_handler_t::replace);
+    return dumped.size() <= 64 ? printable(dumped) : fmt::format("a {} of {} bytes", value.type_name(), dumped.size());
+  }
+  const json& at(const char* field, const std::string& wanted) const {
+    auto found = object.find(field);
+    if (found == object.end()) refuse(field, "missing", wanted);
+    return *found;
+  }
+  std::uint64_t whole(const json& value, const char* field, std::uint64_t low, std::uint64_t high) const {
+    if (!value.is_number_unsigned()) refuse(field, shown(value), fmt::format("a whole number from {} to {}", low, high));
+    auto number = value.get<std::uint64_t>();
+    if (number < low || number > high) refuse(field, shown(value), fmt::format("a whole number from {} to {}", low, high));
+    return number;
+  }
+  std::string text(const json& value, const char* field, std::size_t max_bytes) const {
+    std::string wanted = fmt::format("a text of at most {} bytes", max_bytes);
+    if (!value.is_string()) refuse(field, shown(value), wanted);
+    const auto& string = value.get_ref<const std::string&>();
+    if (string.size() > max_bytes) refuse(field, shown(value), wanted);
+    return string;
+  }
+  const json& array(const char* field, std::size_t max_count, const char* of) const {
+    std::string wanted = fmt::format("an array of at most {} {}", max_count, of);
+    const json& value = at(field, wanted);
+    if (!value.is_array()) refuse(field, shown(value), wanted);
+    if (value.size() > max_count) refuse(field, fmt::format("an array of {}", value.size()), wanted);
+    return value;
+  }
+};
+
+CheckedJson CheckedJson::parse(std::string_view text, std::string what) {
+  // Bounded again here, so that no caller can forget it; a scan of a control message costs microseconds.
+  try {
+    check_json_shape(text, limits_of(MessageType::prepared));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::peer, fmt::format("{} is {}", what, error.what()));
+  }
+  auto impl = std::make_unique<Impl>(Impl{json::parse(text, nullptr, false), std::move(what)});
+  if (impl->object.is_discarded()) throw Error(ErrorKind::peer, fmt::format("{} is not JSON", impl->what));
+  if (!impl->object.is_object()) throw Error(ErrorKind::peer, fmt::format("{} is not a JSON object", impl->what));
+  return CheckedJson(std::move(impl));
+}
+
+CheckedJson::CheckedJson(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CheckedJson::CheckedJson(CheckedJson&&) noexcept = default;
+CheckedJson& CheckedJson::operator=(CheckedJson&&) noexcept = default;
+CheckedJson::~CheckedJson() = default;
+
+std::uint64_t CheckedJson::unsigned_number(const char* field, std::uint64_t low, std::uint64_t high) const {
+  return impl_->whole(impl_->at(field, fmt::format("a whole number from {} to {}", low, high)), field, low, high);
+}
+
+std::int64_t CheckedJson::signed_number(const char* field, std::int64_t low, std::int64_t high) const {
+  std::string wanted = fmt::format("a whole number from {} to {}", low, high);
+  const json& value = impl_->at(field, wanted);
+  // nlohmann stores what does not fit as another type (unsigned, float); get() would convert silently.
+  if (!value.is_number_integer()) impl_->refuse(field, Impl::shown(value), wanted);
+  bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+  if (too_big || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high) impl_->refuse(field, Impl::shown(value), wanted);
+  return value.get<std::int64_t>();
+}
+
+bool CheckedJson::flag(const char* field) const {
+  const json& value = impl_->at(field, "true or false");
+  if (!value.is_boolean()) impl_->refuse(field, Impl::shown(value), "true or false");
+  return value.get<bool>();
+}
+
+std::string CheckedJson::text(const char* field, std::size_t max_bytes) const {
+  return impl_->text(impl_->at(field, fmt::format("a text of at most {} bytes", max_bytes)), field, max_bytes);
+}
+
+std::vector<std::string> CheckedJson::texts(const char* field, std::size_t max_count, std::size_t max_bytes) const {
+  std::vector<std::string> out;
+  for (const json& value : impl_->array(field, max_count, "texts")) out.push_back(impl_->text(value, field, max_bytes));
+  return out;
+}
+
+std::vector<std::vector<std::uint64_t>> CheckedJson::rows(const char* field, std::size_t max_rows,
+                                                          const std::vector<std::uint64_t>& highs) const {
+  std::vector<std::vector<std::uint64_t>> out;
+  std::string wanted = fmt::format("rows of {} whole numbers", highs.size());
+  for (const json& row : impl_->array(field, max_rows, "rows")) {
+    if (!row.is_array() || row.size() != highs.size()) impl_->refuse(field, Impl::shown(row), wanted);
+    auto& numbers = out.emplace_back();
+    for (std::size_t i = 0; i < highs.size(); ++i) numbers.push_back(impl_->whole(row[i], field, 0, highs[i]));
+  }
+  return out;
+}
+
+}  // namespace railgauge::control

@@ -1,0 +1,65 @@
+#include "control/messages.h"
+
+#include <array>
+#include <climits>
+
+#include <nlohmann/json.hpp>
+
+#include "control/checked_json.h"
+
+namespace railgauge::control {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxStage = 64;
+constexpr std::size_t kMaxText = 4096;
+
+/// As much of a text as the peer will take, also when a system message or a name in it is not UTF-8.
+std::string dump(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string cut(const std::string& text, std::size_t max_bytes) {
+  // Replacing an ill-formed byte makes three of one: cut with that in mind.
+  std::string clean = json(text.substr(0, max_bytes)).dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() <= max_bytes && clean.size() <= max_bytes) return text;
+  std::string shorter = text.substr(0, max_bytes / 3);
+  // Do not end inside a character.
+  while (!shorter.empty() && (static_cast<unsigned char>(shorter.back()) & 0xC0) == 0x80) shorter.pop_back();
+  if (!shorter.empty() && static_cast<unsigned char>(shorter.back()) >= 0xC0) shorter.pop_back();
+  return shorter + "…";
+}
+
+constexpr std::array kKinds{ErrorKind::usage, ErrorKind::unsupported, ErrorKind::system, ErrorKind::verbs, ErrorKind::cuda,
+                            ErrorKind::nccl,  ErrorKind::peer,        ErrorKind::timeout, ErrorKind::data};
+
+}  // namespace
+
+std::string to_json(const Failure& failure) {
+  return dump({{"kind", name_of(failure.kind)},
+               {"code", failure.code},
+               {"stage", cut(failure.stage, kMaxStage)},
+               {"text", cut(failure.text, kMaxText)}});
+}
+
+Failure failure_from_json(std::string_view body) {
+  auto object = CheckedJson::parse(body, "failure message");
+  std::string kind = object.text("kind", 32);
+  Failure failure;
+  // A kind that a newer minor version added is still a failure.
+  for (ErrorKind known : kKinds) {
+    if (kind == name_of(known)) failure.kind = known;
+  }
+  failure.code = static_cast<int>(object.signed_number("code", INT_MIN, INT_MAX));
+  failure.stage = object.text("stage", kMaxStage);
+  failure.text = object.text("text", kMaxText);
+  return failure;
+}
+
+std::string to_json(const Stop& stop) { return dump({{"reason", cut(stop.reason, kMaxText)}}); }
+
+Stop stop_from_json(std::string_view body) { return {CheckedJson::parse(body, "stop message").text("reason", kMaxText)}; }
+
+std::string to_json(const Busy& busy) { return dump({{"text", cut(busy.text, kMaxText)}}); }
+
+Busy busy_from_json(std::string_view body) { return {CheckedJson::parse(body, "busy message").text("text", kMaxText)}; }
+
+}  // namespace railgauge::control
