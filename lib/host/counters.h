@@ -22,14 +22,14 @@ class CounterReader {
  public:
   CounterReader(const Root& root, const CounterTarget& target);
   /// All of them now: counters and hw_counters of the device and port, statistics and carrier_changes of the interfaces,
-  /// correctable PCIe errors of the device.
+  /// correctable PCIe errors of the device; on the live root those ethtool statistics that `meaning_of` knows.
   std::vector<CounterReading> read() const;
   /// How long to wait after the last event of interest before read() shows it: a little more than hw_counters/lifespan, for
   /// which the kernel answers from its cache; zero where there is no such file.
   std::chrono::milliseconds wait_before_read() const noexcept { return wait_; }
 
  private:
-  enum class Form { file_per_value, name_value_lines, one_file };
+  enum class Form { file_per_value, name_value_lines, one_file, ethtool };
   struct Source {
     std::string name;
     std::string path;

@@ -43,6 +43,25 @@ int prefix_length(const sockaddr* mask) {
   return bits;
 }
 
+/// One SIOCETHTOOL call with `data` of the command's own layout; 0 or errno.
+int ethtool_call(const std::string& interface, void* data) {
+  UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd) return errno;
+  ifreq request{};
+  if (interface.size() >= sizeof request.ifr_name) return ENAMETOOLONG;
+  std::memcpy(request.ifr_name, interface.data(), interface.size());
+  request.ifr_data = static_cast<char*>(data);
+  return ::ioctl(fd.get(), SIOCETHTOOL, &request) == 0 ? 0 : errno;
+}
+
+/// A request whose header the kernel's struct ends with a flexible array: `head` words, then the array.
+template <typename Head>
+std::vector<std::uint64_t> ethtool_array(const Head& head, std::size_t array_bytes) {
+  std::vector<std::uint64_t> storage((sizeof(Head) + array_bytes + 7) / 8);
+  std::memcpy(storage.data(), &head, sizeof(Head));
+  return storage;
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<std::string>> live_addresses() {
@@ -61,16 +80,35 @@ std::map<std::string, std::vector<std::string>> live_addresses() {
   return addresses;
 }
 
-Fact<std::string> live_firmware(const std::string& interface) {
-  UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd) return Fact<std::string>::missing(reason_of(errno));
+std::map<std::string, std::uint64_t> live_ethtool_statistics(const std::string& interface) {
+  std::map<std::string, std::uint64_t> values;
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
-  ifreq request{};
-  if (interface.size() >= sizeof request.ifr_name) return Fact<std::string>::missing("interface name too long");
-  std::memcpy(request.ifr_name, interface.data(), interface.size());
-  request.ifr_data = static_cast<char*>(static_cast<void*>(&info));
-  if (::ioctl(fd.get(), SIOCETHTOOL, &request) != 0) return Fact<std::string>::missing(reason_of(errno));
+  if (ethtool_call(interface, &info) != 0 || info.n_stats == 0) return values;
+  std::size_t count = info.n_stats;
+  ethtool_gstrings name_head{};
+  name_head.cmd = ETHTOOL_GSTRINGS;
+  name_head.string_set = ETH_SS_STATS;
+  name_head.len = info.n_stats;
+  std::vector<std::uint64_t> names = ethtool_array(name_head, count * ETH_GSTRING_LEN);
+  ethtool_stats value_head{};
+  value_head.cmd = ETHTOOL_GSTATS;
+  value_head.n_stats = info.n_stats;
+  std::vector<std::uint64_t> numbers = ethtool_array(value_head, count * sizeof(std::uint64_t));
+  if (ethtool_call(interface, names.data()) != 0 || ethtool_call(interface, numbers.data()) != 0) return values;
+  const char* name = static_cast<const char*>(static_cast<const void*>(names.data())) + sizeof name_head;
+  const char* number = static_cast<const char*>(static_cast<const void*>(numbers.data())) + sizeof value_head;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string text(name + i * ETH_GSTRING_LEN, ::strnlen(name + i * ETH_GSTRING_LEN, ETH_GSTRING_LEN));
+    std::memcpy(&values[text], number + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
+  }
+  return values;
+}
+
+Fact<std::string> live_firmware(const std::string& interface) {
+  ethtool_drvinfo info{};
+  info.cmd = ETHTOOL_GDRVINFO;
+  if (int error = ethtool_call(interface, &info)) return Fact<std::string>::missing(reason_of(error));
   std::string_view firmware = trim(std::string_view(info.fw_version, ::strnlen(info.fw_version, sizeof info.fw_version)));
   if (firmware.empty() || firmware == "N/A") return Fact<std::string>::missing("the driver names none");
   return Fact<std::string>::of(std::string(firmware));

@@ -1,0 +1,155 @@
+#include "host/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "host/snapshot.h"
+
+namespace railgauge::host {
+namespace {
+
+struct Candidate {
+  const RdmaDevice* device;
+  const RdmaPort* port;
+  std::string name() const { return fmt::format("{} port {}", device->name, port->port); }
+};
+
+bool is_active(const RdmaPort& port) { return port.state && *port.state == "ACTIVE"; }
+
+std::string list_devices(const Snapshot& snapshot) {
+  std::string text;
+  for (const RdmaDevice& device : snapshot.rdma_devices) text += (text.empty() ? "" : ", ") + device.name;
+  return text.empty() ? "none" : text;
+}
+
+std::string list_ports(const RdmaDevice& device) {
+  std::string text;
+  for (const RdmaPort& port : device.ports) text += fmt::format("{}{}", text.empty() ? "" : ", ", port.port);
+  return text.empty() ? "none" : text;
+}
+
+Error no_device(const Snapshot& snapshot) {
+  bool mlx5_half = snapshot.modules.count("mlx5_core") != 0 && snapshot.modules.count("mlx5_ib") == 0;
+  return Error(ErrorKind::unsupported,
+               fmt::format("no RDMA device is present (/sys/class/infiniband is empty): {}",
+                           mlx5_half ? "mlx5_core is loaded without mlx5_ib: `modprobe mlx5_ib`"
+                                     : "load the NIC's RDMA driver (`modprobe mlx5_ib`, `bnxt_re`, `irdma` …)"));
+}
+
+/// The ports that the user's wish leaves; throws when it names something that is not there.
+std::vector<Candidate> candidates_of(const Snapshot& snapshot, const DeviceWish& wish) {
+  if (wish.device && find_device(snapshot, *wish.device) == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("no RDMA device {}; present: {}", *wish.device, list_devices(snapshot)));
+  if (snapshot.rdma_devices.empty()) throw no_device(snapshot);
+  std::vector<Candidate> found;
+  for (const RdmaDevice& device : snapshot.rdma_devices) {
+    if (wish.device && device.name != *wish.device) continue;
+    for (const RdmaPort& port : device.ports)
+      if (!wish.port || port.port == *wish.port) found.push_back({&device, &port});
+  }
+  if (!found.empty()) return found;
+  const RdmaDevice& named = wish.device ? *find_device(snapshot, *wish.device) : snapshot.rdma_devices.front();
+  throw Error(ErrorKind::usage, fmt::format("{} has no port {}; present: {}", named.name, wish.port.value_or(1), list_ports(named)));
+}
+
+/// The ports that can carry traffic; throws with the state of each and what mends it when there is none.
+std::vector<Candidate> active_of(const std::vector<Candidate>& candidates) {
+  constexpr std::size_t kShown = 4;
+  std::vector<Candidate> active;
+  for (const Candidate& c : candidates)
+    if (is_active(*c.port)) active.push_back(c);
+  if (!active.empty()) return active;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(candidates.size(), kShown); ++i)
+    text += fmt::format("{}{} is {}", i ? "; " : "", candidates[i].name(), why_not_active(*candidates[i].port));
+  if (candidates.size() > kShown) text += fmt::format("; and {} more", candidates.size() - kShown);
+  throw Error(ErrorKind::unsupported, fmt::format("no RDMA port is ACTIVE: {}", text));
+}
+
+bool carries_address(const Snapshot& snapshot, const Candidate& c, const std::string& ip) {
+  for (const Gid& gid : c.port->gids)
+    if (gid.ip == ip) return true;
+  if (c.device->ports.size() > 1) return false;  // the interfaces of a device are not told apart by port
+  const Netdev* netdev = find_netdev_by_address(snapshot, ip);
+  if (netdev == nullptr) return false;
+  const std::vector<std::string>& own = c.device->netdevs;
+  auto is_own = [&own](const std::string& name) { return std::find(own.begin(), own.end(), name) != own.end(); };
+  return is_own(netdev->name) || std::any_of(netdev->bond_slaves.begin(), netdev->bond_slaves.end(), is_own);
+}
+
+/// Hardware before software, then the fastest; what is not known counts as slowest.
+auto preference(const Candidate& c) {
+  return std::tuple(!c.device->software, c.port->rate_gbit_per_s.value.value_or(0));
+}
+
+std::string rate_words(const RdmaPort& port) { return port.rate_text ? *port.rate_text : "rate unknown"; }
+
+DeviceChoice fastest(std::vector<Candidate> active, const DeviceWish& wish) {
+  std::string of = "ACTIVE ports";
+  if (wish.peer_link_layer && *wish.peer_link_layer != LinkLayer::unknown) {
+    auto other = [&](const Candidate& c) { return c.port->link_layer != *wish.peer_link_layer; };
+    if (!std::all_of(active.begin(), active.end(), other)) {
+      active.erase(std::remove_if(active.begin(), active.end(), other), active.end());
+      of = fmt::format("ACTIVE {} ports, as the peer's is", name_of(*wish.peer_link_layer));
+    }
+  }
+  auto slower = [](const Candidate& a, const Candidate& b) { return preference(a) < preference(b); };
+  const Candidate& best = *std::max_element(active.begin(), active.end(), slower);
+  auto equals = std::count_if(active.begin(), active.end(), [&](const Candidate& c) { return preference(c) == preference(best); });
+  std::string reason = active.size() == 1
+                           ? fmt::format("{} ({}): the only one of the {}", best.name(), rate_words(*best.port), of)
+                           : fmt::format("{} ({}): {} of the {} {}", best.name(), rate_words(*best.port),
+                                         equals > 1 ? "the first of the fastest" : "the fastest", active.size(), of);
+  return {best.device->name, best.port->port, reason};
+}
+
+}  // namespace
+
+std::string why_not_active(const RdmaPort& port) {
+  if (is_active(port)) return {};
+  std::string state = port.state ? *port.state : "of unknown state (" + port.state.reason + ")";
+  std::string physical = port.physical_state ? *port.physical_state : "unknown (" + port.physical_state.reason + ")";
+  std::string hint;
+  if (physical == "Polling") {
+    hint = "no signal from the other end: check the cable, the far port, breakout or split, speed and FEC";
+  } else if (physical == "Disabled") {
+    hint = "switched off on this host: `ip link set IF up`, or `mlxlink -d DEV -a UP`";
+  } else if (state == "INIT" || state == "ARMED") {
+    hint = port.link_layer == LinkLayer::ethernet ? "the interface is not up yet: `ip link set IF up`"
+                                                  : "no subnet manager has configured this port: start opensm or UFM";
+  } else if (physical == "LinkUp") {
+    hint = "the link is up, the port is not: `ip link set IF up`";
+  } else if (physical == "PortConfigurationTraining" || physical == "LinkErrorRecovery") {
+    hint = "the link does not finish training: reseat or replace the cable";
+  } else {
+    hint = "see dmesg";
+  }
+  return fmt::format("{}, physical state {} ({})", state, physical, hint);
+}
+
+DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish) {
+  std::vector<Candidate> active = active_of(candidates_of(snapshot, wish));
+  if (wish.device && (wish.port || active.size() == 1)) {
+    const Candidate& c = active.front();
+    return {c.device->name, c.port->port, fmt::format("{} ({}): asked for", c.name(), rate_words(*c.port))};
+  }
+  if (!wish.local_ip.empty()) {
+    for (const Candidate& c : active) {
+      if (wish.peer_link_layer && c.port->link_layer != *wish.peer_link_layer) continue;
+      if (carries_address(snapshot, c, wish.local_ip))
+        return {c.device->name, c.port->port,
+                fmt::format("{} ({}): its interface carries the control connection ({})", c.name(), rate_words(*c.port), wish.local_ip)};
+    }
+  }
+  if (active.size() == 1) {
+    const Candidate& c = active.front();
+    return {c.device->name, c.port->port, fmt::format("{} ({}): the only ACTIVE port", c.name(), rate_words(*c.port))};
+  }
+  return fastest(std::move(active), wish);
+}
+
+}  // namespace railgauge::host
