@@ -28,7 +28,8 @@ std::uint64_t Histogram::edge_of(std::size_t index) noexcept {
   if (index < 2 * kHalf) return index;
   const std::size_t shift = index / kHalf - 1;
   const std::uint64_t mantissa = index - shift * kHalf;
-  return ((mantissa + 1) << shift) - 1;
+  // The bucket of 60 s ends there: what lies above is in the overflow bucket.
+  return std::min(((mantissa + 1) << shift) - 1, kHighestNs);
 }
 
 void Histogram::merge(const Histogram& other) noexcept {

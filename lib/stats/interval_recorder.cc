@@ -27,6 +27,8 @@ void IntervalRecorder::start(Clock::time_point at, Counters counters) noexcept {
 }
 
 void IntervalRecorder::sample(Clock::time_point at, Counters counters) noexcept {
+  if (at < open_at_ + nominal_ - early_) return;
+  if (items_.size() == capacity_) coarsen();  // may have opened the last interval again, or made this one too short to close
   if (at >= open_at_ + nominal_ - early_) close(at, counters);
 }
 
