@@ -26,35 +26,47 @@ def find_program(given):
     raise ValueError("no railgauge built: looked at " + ", ".join(str(path) for path in candidates[:4]))
 
 
-def serve_command(program, token_file):
-    return f"{shlex.quote(str(program))} serve --bind {ADDRESS['b']} --token-file {shlex.quote(token_file)}"
+def quoted(words):
+    return " ".join(shlex.quote(str(word)) for word in words)
 
 
-def check_command(program, token_file, further):
-    words = [str(program), "check", ADDRESS["b"], "--token-file", token_file] + list(further)
-    if "--output" not in further and not any(word.startswith("--output=") for word in further):
-        words += ["--output", "."]
-    return " ".join(shlex.quote(word) for word in words)
+def take_output(further):
+    """(--output's value or None, the other words): inside, the record goes to the shared folder."""
+    rest, given, words = [], None, iter(further)
+    for word in words:
+        if word == "--output":
+            given = next(words, None)
+        elif word.startswith("--output="):
+            given = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return given, rest
+
+
+def place_token(pair):
+    """A one-time token in the folder that both hosts see and no other user may read."""
+    token = pair.share / "token"
+    token.touch(mode=0o600)
+    token.write_text(secrets.token_hex(16) + "\n")
+
+
+def copy_records(pair, given):
+    """A lone record may be given a name by --output FILE; else --output is the folder, default the current one."""
+    records = sorted(entry for entry in pair.out.iterdir() if entry.is_file())
+    for record in records:
+        target = Path(given or os.getcwd())
+        if not target.suffix == ".json":
+            target.mkdir(parents=True, exist_ok=True)
+            target = target / record.name
+        shutil.copy2(record, target)
+        say(f"record: {target}")
 
 
 def check(build, further, plan_of):
-    """Exit code of `railgauge check`; its record is copied to the current folder."""
+    """Exit code of `railgauge check`; its record is copied out. `further` goes to it as it stands."""
     program = find_program(build)
-    here = os.getcwd()
-
-    def place_token(pair):
-        """A one-time token, in the folder both hosts see and nobody else may read."""
-        token = pair.share / "token"
-        token.touch(mode=0o600)
-        token.write_text(secrets.token_hex(16) + "\n")
-
-    def take_records(pair):
-        for entry in sorted(pair.out.iterdir()):
-            if entry.is_file():
-                shutil.copy2(entry, Path(here) / entry.name)
-                say(f"record: {entry.name}")
-
-    token = "$LAB_TOKEN_FILE"
-    plan = plan_of("cd \"$LAB_OUT\" && exec " + check_command(program, "LAB_TOKEN", further).replace("LAB_TOKEN", f'"{token}"'),
-                   "exec " + serve_command(program, "LAB_TOKEN").replace("LAB_TOKEN", f'"{token}"'))
-    return run_pair(plan, prepare=place_token, finish=take_records)
+    given, rest = take_output(further)
+    token = '--token-file "$LAB_TOKEN_FILE"'
+    plan = plan_of(f'exec {quoted([program, "check", ADDRESS["b"]])} {token} --output "$LAB_OUT" {quoted(rest)}',
+                   f'exec {quoted([program, "serve", "--bind", ADDRESS["b"]])} {token} --max-runs 1')
+    return run_pair(plan, prepare=place_token, finish=lambda pair: copy_records(pair, given))

@@ -89,7 +89,7 @@ def build_parser():
     run = add("run", "boot both hosts, run one command in each: lab run [options] -- COMMAND-A ::: COMMAND-B")
     add_run_options(run)
     run.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND-A ::: COMMAND-B")
-    job = add("check", "railgauge check between the two; other options go to railgauge check", allow_abbrev=False)
+    job = add("check", "railgauge check between the two; other options, and all after --, go to railgauge check", allow_abbrev=False)
     add_run_options(job)
     job.add_argument("--build", metavar="DIR|PROGRAM", help="default: build/release, else the first build found")
     terminal = add("shell", "a terminal in one host, the other reachable by `lab exec`")
@@ -205,7 +205,7 @@ def main(arguments):
     stop_on_signals()
     commands = {"setup": do_setup, "run": do_run, "up": do_up, "down": do_down, "exec": do_exec, "status": do_status,
                 "shell": lambda given: shell(given.name, given.side, given),
-                "check": lambda given: check(given.build, further, lambda a, b: plan_of(given, a, b))}
+                "check": lambda given: check(given.build, [word for word in further if word != "--"], lambda a, b: plan_of(given, a, b))}
     try:
         return commands[options.command](options)
     except Unsupported as error:

@@ -85,9 +85,20 @@ class Hosts:
         """Waits, and stops what does not end; that is a Result with code None."""
         code = job.wait(min(limit_s or self.left_s(), self.left_s()))
         seconds = time.monotonic() - job.started
+        where = ""
         if code is None:
+            where = self.where(job)
             job.stop()
-        return Result(f"[{job.side}] {job.command}", code, job.output("out"), job.output("err"), seconds)
+        return Result(f"[{job.side}] {job.command}", code, job.output("out"), job.output("err") + where, seconds)
+
+    def where(self, job):
+        """What a job that does not end is waiting for in the guest's kernel."""
+        if not job.path("pid").exists():
+            return "\n(never started)"
+        command = ("for p in /proc/[0-9]*; do [ -e $p/exe ] && echo ${p#/proc/} $(cat $p/wchan) $(grep State: $p/status) "
+                   "$(tr '\\0' ' ' < $p/cmdline); done")
+        _, out, _ = self.pair.run(job.side, command, 10)
+        return f"\n(processes of the guest)\n{out}"
 
     def run(self, side, command, limit_s=None, **options):
         return self.finish(self.start(side, command, **options), limit_s)
