@@ -1,0 +1,110 @@
+#include "bench/check.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/clock.h"
+#include "bench/check_plans.h"
+#include "bench/client_run.h"
+
+namespace railgauge::bench {
+namespace {
+
+struct CheckOptions {
+  ClientOptions client;
+  bool quick = false;
+  bool thorough = false;
+  std::string device, peer_device;
+  int gid_index = -1, peer_gid_index = -1;
+  int mtu = 0;
+  int streams = 0;
+  bool no_rdma = false;
+  bool no_tcp = false;
+};
+
+Effort effort_of(const CheckOptions& options) {
+  return options.quick ? Effort::quick : options.thorough ? Effort::thorough : Effort::standard;
+}
+
+/// Several streams: as many as the smaller host has CPUs for, at least 2, at most 8. More threads than cores lowered the
+/// rate (tcp-facts.md section 2, finding 6).
+int streams_of(const CheckOptions& options, const results::Node& client, const results::Node& server) {
+  if (options.streams > 1) return options.streams;
+  int cpus = std::min(client.facts.online_cpus.value.value_or(4), server.facts.online_cpus.value.value_or(4));
+  return std::clamp(cpus, 2, 8);
+}
+
+void apply_wishes(plan::Plan& plan, const CheckOptions& options) {
+  if (!options.device.empty()) plan.client.device = options.device;
+  if (!options.peer_device.empty()) plan.server.device = options.peer_device;
+  if (options.gid_index >= 0) plan.client.gid_index = options.gid_index;
+  if (options.peer_gid_index >= 0) plan.server.gid_index = options.peer_gid_index;
+  plan.rdma.mtu_bytes = options.mtu;
+  // Software RDMA never gives up with 7 retries (verbs-facts.md 7.4); the engine lowers it on such devices.
+}
+
+results::Measurement skipped(const plan::Plan& plan, const std::string& reason) {
+  results::Measurement m;
+  m.plan = plan;
+  m.started_utc = utc_now_text();
+  m.outcome = results::Outcome::skipped;
+  m.reason = reason;
+  m.expectation.reason = "not measured";
+  m.verdict.word = results::VerdictWord::skipped;
+  m.verdict.criterion = "none";
+  m.verdict.cause = reason;
+  return m;
+}
+
+Work make_work(const CheckOptions& options, const results::Node& client, const results::Node& server) {
+  Work work;
+  auto effort = effort_of(options);
+  std::string reason;
+  bool no_device = has_no_rdma_device(client.facts, reason) || has_no_rdma_device(server.facts, reason);
+  if (!options.no_rdma) {
+    for (auto& plan : rdma_check_plans(effort)) {
+      apply_wishes(plan, options);
+      if (no_device) work.skipped.push_back(skipped(plan, reason));
+      else work.plans.push_back(std::move(plan));
+    }
+  }
+  if (!options.no_tcp)
+    for (auto& plan : tcp_check_plans(effort, streams_of(options, client, server))) work.plans.push_back(std::move(plan));
+  return work;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CheckOptions>();
+  auto* c = app.add_subcommand("check", "The main job: validate the link between this host and HOST");
+  auto* quick = c->add_flag("--quick", options->quick, "at most 15 s");
+  c->add_flag("--thorough", options->thorough, "minutes: 5 s windows, more sizes, latency under load")->excludes(quick);
+  auto path = "Path";
+  c->add_option("-d,--device", options->device, "RDMA device here (default: chosen)")->group(path);
+  c->add_option("--peer-device", options->peer_device, "RDMA device there")->group(path);
+  c->add_option("-x,--gid-index", options->gid_index, "GID index here (default: chosen)")->group(path);
+  c->add_option("--peer-gid-index", options->peer_gid_index, "GID index there")->group(path);
+  c->add_option("--mtu", options->mtu, "path MTU (default: the smaller active one)")->group(path);
+  c->add_option("--streams", options->streams, "TCP streams of the several-streams rows")->group(path);
+  c->add_flag("--no-rdma", options->no_rdma, "TCP only")->group(path);
+  c->add_flag("--no-tcp", options->no_tcp, "RDMA only")->group(path);
+  add_client_options(*c, options->client);
+  c->footer(
+      "Examples:\n"
+      "  railgauge check hostB --token-file token     after `railgauge serve` on hostB\n"
+      "  railgauge check 10.0.0.2 --quick --output results/\n"
+      "  railgauge check --self                       both ends on this host\n"
+      "Exit code: 0 met, 1 below expectation, 2 usage, 3 not measured, 77 not supported here.\n");
+  c->callback([options, &exit_code] {
+    options->client.token = resolve_token(options->client.token, options->client.token_file).value_or("");
+    exit_code = run_client("check", options->client, [options](const results::Node& client, const results::Node& server) {
+      return make_work(*options, client, server);
+    });
+  });
+}
+
+}  // namespace railgauge::bench

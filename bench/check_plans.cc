@@ -1,0 +1,172 @@
+#include "bench/check_plans.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+#include "base/units.h"
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Direction;
+using plan::Metric;
+using plan::Operation;
+using plan::Plan;
+using plan::Transport;
+using std::chrono::milliseconds;
+
+// One QP on a 400 Gb/s link may reach only 55–71 % with no fault (link-rates.md 2.3), so several QPs are judged.
+// Eight: what a 2×200G bond needed to fill both ports (link-rates.md 1.4).
+constexpr int kSeveralQps = 8;
+constexpr std::uint64_t kBandwidthBytes = 65536;
+constexpr std::uint64_t kRateBytes = 64;
+constexpr std::uint64_t kLatencyBytes = 8;
+constexpr std::uint64_t kTcpBlockBytes = 1 << 20;
+
+struct Times {
+  milliseconds window;
+  milliseconds warm_up;
+  milliseconds interval;
+  std::uint64_t working_set_bytes;  // 0: the tool chooses
+};
+
+Times times_of(Effort effort) {
+  switch (effort) {
+    // 300 ms in 20 ms intervals still gives the steady-state test its ten intervals.
+    case Effort::quick: return {milliseconds(300), milliseconds(40), milliseconds(20), 32ULL << 20};
+    case Effort::standard: return {milliseconds(1000), milliseconds(100), milliseconds(50), 0};
+    case Effort::thorough: return {milliseconds(5000), milliseconds(500), milliseconds(100), 0};
+  }
+  return {};
+}
+
+Plan base_plan(Transport transport, Operation operation, Metric metric, Direction direction, const Times& times) {
+  Plan p;
+  p.transport = transport;
+  p.operation = operation;
+  p.metric = metric;
+  p.direction = direction;
+  p.duration = times.window;
+  p.warm_up = times.warm_up;
+  p.interval = times.interval;
+  p.working_set_bytes = times.working_set_bytes;
+  p.verify = true;
+  return p;
+}
+
+Plan rdma_bandwidth(Operation operation, int qps, Direction direction, std::uint64_t bytes, const Times& times) {
+  Plan p = base_plan(Transport::rdma, operation, Metric::bandwidth, direction, times);
+  p.message_bytes = bytes;
+  p.rdma.qps = qps;
+  // 128 outstanding is perftest's depth; more QPs share the same number of bytes in flight.
+  p.rdma.depth = qps > 1 ? 32 : 128;
+  p.rdma.signal_every = 4;
+  return p;
+}
+
+Plan rdma_rate(Direction direction, const Times& times) {
+  Plan p = base_plan(Transport::rdma, Operation::write, Metric::rate, direction, times);
+  p.message_bytes = kRateBytes;
+  p.rdma.depth = 256;
+  p.rdma.post_batch = 16;
+  p.rdma.signal_every = 16;
+  return p;
+}
+
+Plan rdma_latency(Operation operation, Direction direction, const Times& times) {
+  Plan p = base_plan(Transport::rdma, operation, Metric::latency, direction, times);
+  p.message_bytes = kLatencyBytes;
+  p.rdma.depth = 1;
+  return p;
+}
+
+Plan tcp_bandwidth(int streams, Direction direction, const Times& times) {
+  Plan p = base_plan(Transport::tcp, Operation::stream, Metric::bandwidth, direction, times);
+  p.message_bytes = kTcpBlockBytes;
+  p.streams = streams;
+  p.threads = streams;
+  p.working_set_bytes = 0;
+  return p;
+}
+
+Plan tcp_latency(const Times& times) {
+  Plan p = base_plan(Transport::tcp, Operation::round_trip, Metric::latency, Direction::to, times);
+  p.message_bytes = kRateBytes;
+  p.tcp.wait = plan::Wait::spin;
+  p.working_set_bytes = 0;
+  return p;
+}
+
+void finish(std::vector<Plan>& plans) {
+  for (auto& p : plans) {
+    p.label = label_of(p);
+    plan::validate(p, plan::Limits{});
+  }
+}
+
+const char* arrow_of(Direction direction) {
+  switch (direction) {
+    case Direction::to: return "A to B";
+    case Direction::from: return "B to A";
+    case Direction::both: return "both ways";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string label_of(const Plan& p) {
+  std::string what = p.transport == Transport::tcp ? "TCP" : plan::name_of(p.operation);
+  std::string how;
+  if (p.metric == Metric::latency) {
+    how = p.under_load ? "latency under load" : "latency";
+  } else if (p.transport == Transport::tcp) {
+    how = fmt::format("{} stream{}", p.streams, p.streams == 1 ? "" : "s");
+  } else {
+    int qps = p.rdma.qps * p.threads;
+    how = fmt::format("{} {} QP{}", p.metric == Metric::rate ? "rate" : "bandwidth", qps, qps == 1 ? "" : "s");
+  }
+  return fmt::format("{} {} {} {}", what, how, format_size(p.message_bytes), arrow_of(p.direction));
+}
+
+std::vector<Plan> rdma_check_plans(Effort effort) {
+  Times times = times_of(effort);
+  std::vector<Plan> plans;
+  for (Operation op : {Operation::write, Operation::read, Operation::send})
+    for (int qps : {1, kSeveralQps})
+      for (Direction direction : {Direction::to, Direction::from})
+        plans.push_back(rdma_bandwidth(op, qps, direction, kBandwidthBytes, times));
+  plans.push_back(rdma_bandwidth(Operation::write, kSeveralQps, Direction::both, kBandwidthBytes, times));
+  for (Direction direction : {Direction::to, Direction::from}) plans.push_back(rdma_rate(direction, times));
+  for (Operation op : {Operation::write, Operation::read, Operation::send})
+    for (Direction direction : {Direction::to, Direction::from}) plans.push_back(rdma_latency(op, direction, times));
+  if (effort == Effort::thorough) {
+    Times sweep = times;
+    sweep.window = milliseconds(1000);
+    for (std::uint64_t bytes = 64; bytes <= (8ULL << 20); bytes *= 2)
+      plans.push_back(rdma_bandwidth(Operation::write, 1, Direction::to, bytes, sweep));
+    Plan loaded = rdma_latency(Operation::write, Direction::to, times);
+    loaded.under_load = true;
+    plans.push_back(loaded);
+  }
+  finish(plans);
+  return plans;
+}
+
+std::vector<Plan> tcp_check_plans(Effort effort, int streams) {
+  Times times = times_of(effort);
+  std::vector<Plan> plans;
+  for (int n : {1, streams})
+    for (Direction direction : {Direction::to, Direction::from}) plans.push_back(tcp_bandwidth(n, direction, times));
+  plans.push_back(tcp_latency(times));
+  if (effort == Effort::thorough) {
+    Plan loaded = tcp_latency(times);
+    loaded.under_load = true;
+    plans.push_back(loaded);
+  }
+  finish(plans);
+  return plans;
+}
+
+}  // namespace railgauge::bench

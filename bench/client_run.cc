@@ -1,0 +1,105 @@
+#include "bench/client_run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "bench/arguments.h"
+#include "bench/client_session.h"
+#include "bench/evaluate.h"
+#include "bench/publish.h"
+#include "bench/serve.h"
+#include "bench/signals.h"
+#include "control/connect.h"
+#include "host/cpu_choice.h"
+#include "results/provenance.h"
+#include "results/write.h"
+
+namespace railgauge::bench {
+namespace {
+
+results::Record new_record(const std::string& subcommand, const ClientOptions& options, const LocalHost& local) {
+  results::Record record;
+  record.schema = results::kSchemaId;
+  record.run_id = results::new_run_id();
+  record.subcommand = subcommand;
+  record.started_utc = utc_now_text();
+  record.peer = options.self ? "(self)" : options.host;
+  record.nodes.push_back(local.node);
+  return record;
+}
+
+control::Channel call(const ClientOptions& options, const LoopbackServer* own_server) {
+  control::ClientOptions target;
+  target.host = own_server ? "127.0.0.1" : options.host;
+  target.port = own_server ? own_server->port() : options.port;
+  target.token = own_server ? own_server->token() : options.token;
+  return control::connect_client(target, Deadline::after(options.connect_timeout));
+}
+
+/// On one host both sides must not be bound to the same CPUs: the client takes the first of the choice, the server the next.
+void keep_sides_apart(plan::Plan& plan, const host::Snapshot& facts, const ClientSession& session) {
+  if (!plan.client.cpus.empty() || !plan.server.cpus.empty()) return;
+  const auto& paths = plan.transport == plan::Transport::rdma ? session.rdma_paths() : session.tcp_paths();
+  std::string nic = plan.client.device.value_or(paths && paths->client.device ? *paths->client.device : "");
+  if (nic.empty() && !facts.rdma_devices.empty() && plan.transport == plan::Transport::rdma) nic = facts.rdma_devices.front().name;
+  if (nic.empty()) return;
+  auto threads = static_cast<std::size_t>(plan.threads);
+  auto choice = host::choose_cpus(facts, nic, 2 * plan.threads);
+  if (choice.cpus.size() < 2 * threads) return;
+  auto middle = choice.cpus.begin() + static_cast<std::ptrdiff_t>(threads);
+  plan.client.cpus.assign(choice.cpus.begin(), middle);
+  plan.server.cpus.assign(middle, choice.cpus.end());
+}
+
+void measure_all(results::Record& record, ClientSession& session, const LocalHost& local, Work work, const ClientOptions& options) {
+  Progress progress(work.plans.size(), options.quiet);
+  std::move(work.skipped.begin(), work.skipped.end(), std::back_inserter(record.measurements));
+  for (auto& plan : work.plans) {
+    if (!session.usable()) break;
+    if (record.same_host) keep_sides_apart(plan, local.node.facts, session);
+    auto measurement = session.measure(plan, progress);
+    evaluate(measurement, record, session, options);
+    record.measurements.push_back(std::move(measurement));
+  }
+  if (!session.usable()) {
+    record.outcome = results::Outcome::partial;
+    record.warnings.push_back("cut short: " + session.end_reason());
+  }
+  note_differences(record, session);
+}
+
+void converse(results::Record& record, const ClientOptions& options, const LocalHost& local, const WorkMaker& make_work) {
+  std::unique_ptr<LoopbackServer> own_server;
+  if (options.self) own_server = std::make_unique<LoopbackServer>(local);
+  ClientSession session(call(options, own_server.get()), local);
+  record.nodes.push_back(session.server());
+  record.same_host = options.self || session.endpoints().local_address == session.endpoints().peer_address;
+  measure_all(record, session, local, make_work(record.nodes[0], record.nodes[1]), options);
+  session.close();
+}
+
+}  // namespace
+
+int run_client(const std::string& subcommand, const ClientOptions& options, const WorkMaker& make_work) {
+  bool to_file = !options.json || !options.output.empty();
+  if (to_file) results::check_output(options.output);
+  auto local = read_local_host(read_environment().sysroot.value_or(""), command_line());
+  local.node.role = "client";
+  auto record = new_record(subcommand, options, local);
+  auto begin = Clock::now();
+  try {
+    converse(record, options, local, make_work);
+  } catch (const Error& error) {
+    record.error = results::ErrorInfo{name_of(error.kind()), error.code(), "control", "client", error.what()};
+    record.outcome = record.measurements.empty() ? results::Outcome::failed : results::Outcome::partial;
+    log_error("{}", error.what());
+  }
+  record.wall = Clock::now() - begin;
+  conclude_record(record, options);
+  return publish(record, options, to_file);
+}
+
+}  // namespace railgauge::bench

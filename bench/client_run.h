@@ -1,0 +1,24 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/connection_options.h"
+#include "bench/local_host.h"
+#include "results/record.h"
+
+namespace railgauge::bench {
+
+/// What is to be measured, decided when both hosts' facts are known.
+struct Work {
+  std::vector<plan::Plan> plans;
+  std::vector<results::Measurement> skipped;    ///< what cannot be measured here, with its reason
+};
+using WorkMaker = std::function<Work(const results::Node& client, const results::Node& server)>;
+
+/// The main path of check, rdma and tcp: connects (or starts a loopback server), measures, judges, writes the record and
+/// prints the report or the record. Whatever happens after the options are checked ends in a record. Returns the exit code.
+/// Throws Error{usage} only for options that forbid a record (an --output that exists).
+int run_client(const std::string& subcommand, const ClientOptions& options, const WorkMaker& make_work);
+
+}  // namespace railgauge::bench

@@ -1,0 +1,158 @@
+#include "bench/client_session.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/units.h"
+#include "bench/headline.h"
+#include "bench/measured_path.h"
+#include "bench/signals.h"
+#include "bench/supervise.h"
+#include "results/json.h"
+
+namespace railgauge::bench {
+namespace {
+
+using control::MessageType;
+
+constexpr std::chrono::seconds kStepBudget{30};
+constexpr std::chrono::seconds kRunMargin{15};
+
+/// Shows the rate of the last tick while a run goes on.
+class LiveRate {
+ public:
+  explicit LiveRate(Progress& progress) : progress_(progress) {}
+  void operator()(const RunControl& control) {
+    auto now = Clock::now();
+    auto bytes = control.live_bytes.load(std::memory_order_relaxed);
+    if (bytes > last_bytes_ && now > last_) text_ = format_gbit_per_s(gbit_per_s(bytes - last_bytes_, now - last_));
+    last_bytes_ = bytes;
+    last_ = now;
+    progress_.update(text_);
+  }
+
+ private:
+  Progress& progress_;
+  std::string text_ = "…";
+  std::uint64_t last_bytes_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace
+
+ClientSession::ClientSession(control::Channel channel, const LocalHost& local) : conversation_(std::move(channel)), local_(local) {
+  conversation_.send(MessageType::facts, results::node_to_json(local.node));
+  server_ = results::node_from_json(conversation_.expect(MessageType::facts, Deadline::after(kStepBudget), "exchanging facts"));
+  server_.role = "server";
+}
+
+results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& progress) {
+  results::Measurement measurement;
+  measurement.plan = plan;
+  measurement.started_utc = utc_now_text();
+  auto begin = Clock::now();
+  progress.begin(plan.label);
+  const char* stage = "prepare";
+  try {
+    run(measurement, progress, stage);
+  } catch (const Error& error) {
+    give_up(measurement, error, stage);
+  } catch (const std::exception& error) {
+    give_up(measurement, Error(ErrorKind::system, error.what()), stage);
+  }
+  measurement.wall = Clock::now() - begin;
+  if (stop_requested()) lost("stopped on this host (Ctrl-C)");
+  progress.end(headline_text(measurement));
+  return measurement;
+}
+
+void ClientSession::run(results::Measurement& m, Progress& progress, const char*& stage) {
+  const auto& ends = conversation_.endpoints();
+  if (stop_requested()) throw stopped_here();
+  server_ended_ = false;
+  conversation_.send(MessageType::prepare, results::plan_to_json(m.plan));
+  std::unique_ptr<Engine> engine;
+  conversation_.work([&] { engine = make_engine(m.plan, Side::client, local_.node.facts, ends.local_address, ends.peer_address); });
+  auto server_offer = control::offer_from_json(conversation_.expect(MessageType::prepared, Deadline::after(kStepBudget), "preparing"));
+  transport::Offer own_offer;
+  conversation_.work([&] { own_offer = engine->offer(&server_offer); });
+  auto path = measured_path(m.plan, own_offer, local_.node.facts, ends.local_address);
+  auto& paths = m.plan.transport == plan::Transport::rdma ? rdma_paths_ : tcp_paths_;
+  paths = Paths{path.used, measured_path(m.plan, server_offer, server_.facts, ends.peer_address).used};
+
+  stage = "connect";
+  conversation_.send(MessageType::connect, control::offer_to_json(own_offer));
+  conversation_.work([&] { engine->connect(server_offer, Deadline::after(std::chrono::seconds(10))); });
+  conversation_.expect(MessageType::connected, Deadline::after(kStepBudget), "connecting");
+  conversation_.send(MessageType::start);
+  conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "starting");
+
+  stage = "run";
+  CounterWatch counters(local_.root, path);
+  auto deadline = Deadline::after(plan::expected_wall_time(m.plan) + kRunMargin);
+  auto end = supervise(conversation_, *engine, deadline, LiveRate(progress));
+  end.side.role = "client";
+  end.side.host = local_.node.facts.hostname;
+  end.side.counters = counters.deltas();
+  m.sides.push_back(std::move(end.side));
+  if (end.interrupted) {
+    m.outcome = results::Outcome::partial;
+    m.reason = *end.interrupted;
+  }
+  server_ended_ = end.peer_failed;
+  if (end.peer_left) lost(*end.interrupted);
+  if (!conversation_.broken() && !server_ended_) {
+    // A wish to stop must not cut off the server's half of what was measured.
+    auto result = end.peer_result ? *end.peer_result : await_result(conversation_, deadline);
+    server_ended_ = true;
+    m.sides.push_back(results::side_result_from_json(result));
+    m.sides.back().role = "server";
+  }
+  if (conversation_.broken()) lost(end.interrupted.value_or("the connection to " + conversation_.peer() + " is lost"));
+  conclude(m);
+}
+
+void ClientSession::give_up(results::Measurement& m, const Error& error, const char* stage) {
+  bool measured = !m.sides.empty();
+  m.outcome = measured ? results::Outcome::partial : error.kind() == ErrorKind::unsupported ? results::Outcome::skipped : results::Outcome::failed;
+  m.reason = error.what();
+  m.error = results::ErrorInfo{name_of(error.kind()), error.code(), stage, "client", error.what()};
+  if (measured) conclude(m);
+  settle_with_server(error, stage);
+}
+
+/// Tells the server and reads until its result or failure, so that the next measurement starts from a clean channel.
+void ClientSession::settle_with_server(const Error& error, const char* stage) {
+  if (conversation_.broken()) return lost(error.what());
+  if (server_ended_) return;
+  try {
+    conversation_.send(MessageType::failure, control::to_json(control::Failure{error.kind(), error.code(), stage, error.what()}));
+    auto deadline = Deadline::after(kStepBudget);
+    while (!deadline.passed()) {
+      auto message = conversation_.wait(-1, deadline);
+      if (!message) continue;
+      if (message->type == MessageType::result || message->type == MessageType::failure) return;
+      if (message->type == MessageType::stop || message->type == MessageType::bye) return lost(conversation_.peer() + " ended the conversation");
+    }
+    lost(conversation_.peer() + " did not end the failed measurement");
+  } catch (const Error& gone) {
+    lost(gone.what());
+  }
+}
+
+void ClientSession::lost(const std::string& why) {
+  if (usable_) end_reason_ = why;
+  usable_ = false;
+}
+
+void ClientSession::close() noexcept {
+  if (conversation_.broken()) return;
+  try {
+    conversation_.send(MessageType::bye);
+  } catch (const std::exception&) {
+    // The server notices the closed socket as well.
+  }
+}
+
+}  // namespace railgauge::bench

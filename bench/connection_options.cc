@@ -1,0 +1,38 @@
+#include "bench/connection_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "control/token.h"
+
+namespace railgauge::bench {
+
+void add_client_options(CLI::App& c, ClientOptions& o) {
+  auto* host = c.add_option("host", o.host, "the host where `railgauge serve` runs: name or address")->type_name("HOST");
+  auto* self = c.add_flag("--self", o.self, "start the server here, on loopback");
+  host->excludes(self);
+  auto group = "Connection and output";
+  c.add_option("--port", o.port, "control port of the server")->capture_default_str()->group(group);
+  c.add_option("--token", o.token, "shared token; better --token-file or RAILGAUGE_TOKEN: others see a command line")->group(group);
+  c.add_option("--token-file", o.token_file, "file whose first line is the token")->group(group);
+  c.add_option("-o,--output", o.output, "the record: a file, or a folder (default: here)")->group(group);
+  c.add_option("--format", o.format, "text, or json: the record on stdout and nothing else there")
+      ->check(CLI::IsMember({"text", "json"}))->capture_default_str()->group(group);
+  c.add_option("--link-gbps", o.link_gbit_per_s, "the link's rate in Gbit/s where the hosts do not know it")->group(group);
+  c.add_flag("--quiet", o.quiet, "no progress")->group(group);
+  c.parse_complete_callback([&c, &o] {
+    if (c.get_help_ptr() && c.get_help_ptr()->count() > 0) return;
+    if (o.host.empty() && !o.self) throw CLI::RequiredError("HOST (or --self)");
+    o.json = o.format == "json";
+  });
+}
+
+std::optional<std::string> resolve_token(const std::string& token, const std::string& token_file) {
+  if (!token.empty() && !token_file.empty()) throw Error(ErrorKind::usage, "--token and --token-file exclude each other");
+  if (!token.empty()) return token;
+  if (!token_file.empty()) return control::read_token_file(token_file);
+  return read_environment().token;
+}
+
+}  // namespace railgauge::bench

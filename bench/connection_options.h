@@ -1,0 +1,37 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace railgauge::bench {
+
+inline constexpr std::uint16_t kDefaultPort = 18650;
+
+/// What every client subcommand (check, rdma, tcp) takes beside its measurements.
+struct ClientOptions {
+  std::string host;                     ///< as typed
+  std::uint16_t port = kDefaultPort;
+  std::string token;                    ///< from --token, --token-file or RAILGAUGE_TOKEN; never shown
+  std::string token_file;
+  bool self = false;                    ///< start the server here, on loopback
+  std::string output;                   ///< FILE or DIR; empty: the current folder
+  bool json = false;                    ///< the record on stdout and nothing else there
+  std::string format = "text";
+  bool quiet = false;
+  std::string link_gbit_per_s;          ///< --link-gbps: the user knows the link's rate better
+  std::chrono::nanoseconds connect_timeout = std::chrono::seconds(10);
+};
+
+/// Adds HOST, --port, --token, --token-file, --output, --format, --quiet, --self to a subcommand.
+void add_client_options(CLI::App& command, ClientOptions& options);
+
+/// The token in force: --token, else --token-file, else RAILGAUGE_TOKEN, else none. Throws Error{usage} when the file
+/// cannot be read or two are given.
+std::optional<std::string> resolve_token(const std::string& token, const std::string& token_file);
+
+}  // namespace railgauge::bench

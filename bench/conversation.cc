@@ -1,0 +1,112 @@
+#include "bench/conversation.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <thread>
+
+#include "bench/signals.h"
+#include "control/heartbeat.h"
+
+namespace railgauge::bench {
+namespace {
+
+// Time for the kernel to take one message; far beyond a healthy peer's, short of a user's patience.
+constexpr std::chrono::seconds kSendBudget{5};
+constexpr int kStoppedCode = ECANCELED;
+
+}  // namespace
+
+Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C)", kStoppedCode); }
+bool is_stopped_here(const Error& error) { return error.code() == kStoppedCode; }
+
+Conversation::Conversation(control::Channel channel) : channel_(std::move(channel)) {}
+
+void Conversation::send(control::MessageType type, const std::string& body) {
+  try {
+    channel_.send(type, body, Deadline::after(kSendBudget));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) broken_ = true;
+    throw;
+  }
+}
+
+std::optional<control::Message> Conversation::wait(int wake_fd, Deadline deadline) {
+  if (!early_.empty()) {
+    auto message = std::move(early_.front());
+    early_.pop_front();
+    return message;
+  }
+  std::array<int, 2> fds{};
+  std::size_t count = 0;
+  if (wake_fd >= 0) fds[count++] = wake_fd;
+  // Once asked to stop, its descriptor stays readable for ever: the waits that follow must still wait.
+  if (!stop_requested()) fds[count++] = stop_fd();
+  return wait_beating(std::span<const int>(fds.data(), count), deadline).message;
+}
+
+control::WaitOutcome Conversation::wait_beating(std::span<const int> wake_fds, Deadline deadline) {
+  // After a pause without waiting, what the peer sent meanwhile has not been read: count its silence afresh.
+  if (!heartbeat_ || Clock::now() - last_wait_ > std::chrono::seconds(1)) heartbeat_.emplace(channel_);
+  try {
+    auto outcome = heartbeat_->wait(wake_fds, deadline);
+    last_wait_ = Clock::now();
+    return outcome;
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
+}
+
+std::optional<control::Message> Conversation::next(Deadline deadline) {
+  while (true) {
+    auto message = wait(-1, deadline);
+    if (message || stop_requested() || deadline.passed()) return message;
+  }
+}
+
+std::string Conversation::expect(control::MessageType wanted, Deadline deadline, const char* step) {
+  auto message = next(deadline);
+  if (!message) {
+    if (stop_requested()) throw stopped_here();
+    throw Error(ErrorKind::timeout, fmt::format("{} did not answer in time while {}", peer(), step), ETIMEDOUT);
+  }
+  if (message->type == wanted) return std::move(message->body);
+  if (message->type == control::MessageType::bye) broken_ = true;
+  control::throw_if_ended(*message, peer());
+  throw Error(ErrorKind::peer, fmt::format("{} sent \"{}\" where \"{}\" belongs ({})", peer(), control::name_of(message->type),
+                                           control::name_of(wanted), step));
+}
+
+void Conversation::work(const std::function<void()>& task) {
+  control::WakeEvent finished;
+  std::exception_ptr failure;
+  std::thread worker([&] {
+    try {
+      task();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    finished.set();
+  });
+  std::exception_ptr lost;
+  std::deque<control::Message> arrived;
+  try {
+    // Not woken by a wish to stop: the task ends by itself, within its deadlines.
+    while (!finished.is_set()) {
+      std::array<int, 1> fds{finished.fd()};
+      auto outcome = wait_beating(fds, Deadline::after(std::chrono::seconds(1)));
+      if (outcome.message) arrived.push_back(std::move(*outcome.message));
+    }
+  } catch (...) {
+    lost = std::current_exception();
+  }
+  worker.join();
+  for (auto& message : arrived) early_.push_back(std::move(message));
+  if (lost) std::rethrow_exception(lost);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,61 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/clock.h"
+#include "control/channel.h"
+#include "control/heartbeat.h"
+#include "control/messages.h"
+
+namespace railgauge::bench {
+
+/// One talk over a channel, from either side. Every wait beats the heart, notices a peer that vanished within 5 s, and
+/// ends when the user asks to stop. One thread.
+class Conversation {
+ public:
+  explicit Conversation(control::Channel channel);
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+
+  void send(control::MessageType type, const std::string& body = {});
+
+  /// The body of the next message of type `wanted`. Throws Error: the peer's failure as it describes it; Error{peer} if the
+  /// peer stopped or said bye; Error{timeout} at the deadline; stopped_here() when the user asked this side to stop.
+  std::string expect(control::MessageType wanted, Deadline deadline, const char* step);
+
+  /// The next message whatever its type; nothing at the deadline or when the user asked to stop.
+  std::optional<control::Message> next(Deadline deadline);
+
+  /// Runs `task` on a thread of its own and keeps the heart beating until it returns; its exception comes out here.
+  /// Messages that arrive meanwhile wait for `expect`. `task` must end by itself (it has its own deadlines).
+  void work(const std::function<void()>& task);
+
+  /// True once the channel failed: nothing can be sent any more.
+  bool broken() const noexcept { return broken_; }
+  const std::string& peer() const noexcept { return channel_.peer(); }
+  const control::Endpoints& endpoints() const noexcept { return channel_.endpoints(); }
+  control::Channel& channel() noexcept { return channel_; }
+
+  /// For supervise(): waits on `wake_fd` too. Throws (and is broken) when the peer is gone.
+  std::optional<control::Message> wait(int wake_fd, Deadline deadline);
+
+ private:
+
+  control::WaitOutcome wait_beating(std::span<const int> wake_fds, Deadline deadline);
+
+  control::Channel channel_;
+  // Silence of the peer counts over a whole phase of waiting, not over one short wait of it.
+  std::optional<control::Heartbeat> heartbeat_;
+  Clock::time_point last_wait_{};
+  std::deque<control::Message> early_;
+  bool broken_ = false;
+};
+
+/// What expect() throws when the user asked this side to stop.
+Error stopped_here();
+bool is_stopped_here(const Error& error);
+
+}  // namespace railgauge::bench

@@ -1,0 +1,106 @@
+#include "bench/headline.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "base/units.h"
+
+namespace railgauge::bench {
+namespace {
+
+using results::Measurement;
+using results::SideResult;
+
+const SideResult* side_of(const Measurement& m, const char* role) {
+  for (const auto& side : m.sides)
+    if (side.role == role) return &side;
+  return nullptr;
+}
+
+/// What arrived at `receiver` from `sender`: counted where it arrived if that side counts, else where it completed.
+std::optional<stats::ThroughputSummary> flow(const SideResult* sender, const SideResult* receiver) {
+  if (receiver && receiver->received) return receiver->received;
+  if (sender && sender->sent) return sender->sent;
+  return std::nullopt;
+}
+
+bool is_round_trip(const plan::Plan& plan) {
+  using plan::Operation;
+  return plan.transport == plan::Transport::tcp || plan.operation == Operation::read || plan.operation == Operation::fetch_add ||
+         plan.operation == Operation::compare_swap;
+}
+
+std::string meaning_of(const plan::Plan& plan) {
+  const char* way = is_round_trip(plan) ? "round trip" : "half round trip";
+  return fmt::format("{}, {}", way, plan.load_rate_per_s > 0 ? "from the intended send" : "closed loop");
+}
+
+void take_latency(Measurement& m, const SideResult* client, const SideResult* server) {
+  const auto* active = m.plan.direction == plan::Direction::from ? server : client;
+  const auto* other = active == client ? server : client;
+  for (const auto* side : {active, other}) {
+    if (!side) continue;
+    const auto& latency = side->loaded_latency ? side->loaded_latency : side->latency;
+    if (!latency) continue;
+    m.latency = latency;
+    m.latency_meaning = meaning_of(m.plan);
+    return;
+  }
+}
+
+bool has_figure(const Measurement& m) {
+  return (m.throughput && m.throughput->mean_gbit_per_s.value) || (m.latency && m.latency->samples > 0);
+}
+
+}  // namespace
+
+std::string await_result(Conversation& conversation, Deadline deadline) {
+  while (!deadline.passed()) {
+    auto message = conversation.wait(-1, deadline);
+    if (!message) continue;
+    if (message->type == control::MessageType::result) return std::move(message->body);
+    if (message->type == control::MessageType::failure) control::throw_if_ended(*message, conversation.peer());
+  }
+  throw Error(ErrorKind::timeout, fmt::format("{} sent no result", conversation.peer()), ETIMEDOUT);
+}
+
+void conclude(Measurement& m) {
+  const auto* client = side_of(m, "client");
+  const auto* server = side_of(m, "server");
+  if (m.plan.metric == plan::Metric::latency) {
+    take_latency(m, client, server);
+  } else {
+    auto to = flow(client, server);
+    auto from = flow(server, client);
+    m.throughput = m.plan.direction == plan::Direction::from ? from : to;
+    if (m.plan.direction == plan::Direction::both) m.throughput_reverse = from;
+  }
+  for (const auto& side : m.sides)
+    if (side.error && !m.error) m.error = side.error;
+  if (m.error && m.error->side.empty()) m.error->side = "client";
+  bool whole = !m.error && m.reason.empty() && has_figure(m);
+  if (whole) {
+    m.outcome = results::Outcome::done;
+    return;
+  }
+  m.outcome = has_figure(m) ? results::Outcome::partial : results::Outcome::failed;
+  if (m.reason.empty()) m.reason = m.error ? m.error->text : "nothing was counted in the measured window";
+}
+
+std::string headline_text(const Measurement& m) {
+  if (!has_figure(m)) return m.reason.empty() ? "no figure" : m.reason;
+  std::string mark = m.outcome == results::Outcome::partial ? "  (partial: " + m.reason + ")" : "";
+  auto duration = [](const stats::Value& v) {
+    return v.value ? format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(*v.value + 0.5))) : std::string("-");
+  };
+  if (m.latency) return fmt::format("p50 {}  p99 {}{}", duration(m.latency->p50_ns), duration(m.latency->p99_ns), mark);
+  if (m.plan.metric == plan::Metric::rate && m.throughput->messages_per_s.value)
+    return fmt::format("{:.2f} M messages/s{}", *m.throughput->messages_per_s.value / 1e6, mark);
+  std::string text = format_gbit_per_s(*m.throughput->mean_gbit_per_s.value);
+  if (m.throughput_reverse && m.throughput_reverse->mean_gbit_per_s.value)
+    text += " and back " + format_gbit_per_s(*m.throughput_reverse->mean_gbit_per_s.value);
+  return text + mark;
+}
+
+}  // namespace railgauge::bench

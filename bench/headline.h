@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "bench/conversation.h"
+#include "results/record.h"
+
+namespace railgauge::bench {
+
+/// The server's result message; also waits when the user has asked to stop. Throws Error.
+std::string await_result(Conversation& conversation, Deadline deadline);
+
+/// Fills the measurement's headline figures, outcome and error from its sides: bandwidth is the receiver's where the
+/// receiver counts, else the completions'.
+void conclude(results::Measurement& measurement);
+
+/// "46.3 Gbit/s", "p50 1.62 us  p99 1.98 us" or the reason why there is none: one line for the progress.
+std::string headline_text(const results::Measurement& measurement);
+
+}  // namespace railgauge::bench

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "bench/arguments.h"
+#include "bench/check.h"
+#include "bench/measure_commands.h"
+#include "bench/rates_command.h"
+#include "bench/serve.h"
+#include "bench/signals.h"
+#include "results/provenance.h"
+
+namespace railgauge::bench {
+namespace {
+
+std::string version_text() {
+  auto build = results::this_build();
+  std::string text = fmt::format("railgauge {} (commit {})\ncompiler {} {}\n", build.version, build.commit, build.compiler, build.build_type);
+  for (const auto& [library, version] : build.libraries) text += fmt::format("{} {}\n", library, version);
+  text.pop_back();
+  return text;
+}
+
+/// "railgauge-rdma B …" is "railgauge rdma B …": scripts can name the benchmark they run.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::string program = argc > 0 ? argv[0] : "";
+  program = program.substr(program.find_last_of('/') + 1);
+  constexpr std::string_view kPrefix = "railgauge-";
+  if (program.rfind(kPrefix, 0) == 0) arguments.insert(arguments.begin(), program.substr(kPrefix.size()));
+  return arguments;
+}
+
+int run(int argc, char** argv) {
+  set_command_line(argc, argv);
+  install_signal_handlers();
+  int exit_code = static_cast<int>(ExitCode::usage);
+  CLI::App app("Measures what the network between two GPU servers delivers, and says whether that is what it should.", "railgauge");
+  app.set_version_flag("--version", version_text);
+  app.require_subcommand(1);
+  app.footer("Validate a link:  on B `railgauge serve`, on A `railgauge check B`.  One subcommand's help: railgauge check --help");
+  bool verbose = false;
+  app.add_flag("-v,--verbose", verbose, "more lines on stderr");
+  app.parse_complete_callback([&] {
+    if (verbose) set_log_level(LogLevel::debug);
+  });
+  add_check_command(app, exit_code);
+  add_serve_command(app, exit_code);
+  add_rdma_command(app, exit_code);
+  add_tcp_command(app, exit_code);
+  add_rates_command(app, exit_code);
+  auto arguments = arguments_of(argc, argv);
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    int code = app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace railgauge::bench
+
+int main(int argc, char** argv) {
+  try {
+    return railgauge::bench::run(argc, argv);
+  } catch (const railgauge::Error& error) {
+    railgauge::log_error("{}", error.what());
+    return static_cast<int>(railgauge::exit_code_of(error.kind()));
+  } catch (const std::exception& error) {
+    railgauge::log_error("{}", error.what());
+    return static_cast<int>(railgauge::ExitCode::not_measured);
+  }
+}

@@ -1,0 +1,62 @@
+#include "bench/measured_path.h"
+
+#include <thread>
+
+#include "host/snapshot.h"
+
+namespace railgauge::bench {
+
+std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
+                                    const std::string& peer_address) {
+  if (plan.transport == plan::Transport::rdma) return make_rdma_engine(plan, side, local, local_address, peer_address);
+  return make_tcp_engine(plan, side, local, local_address, peer_address);
+}
+
+std::string MeasuredPath::nic() const {
+  if (used.device) return *used.device;
+  return used.netdev.value_or("tcp");
+}
+
+MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,
+                           const std::string& local_address) {
+  MeasuredPath path;
+  if (plan.transport == plan::Transport::rdma) {
+    path.used.device = offer.device;
+    path.used.port = offer.port;
+    if (offer.gid_index >= 0) path.used.gid_index = offer.gid_index;
+    const auto* device = host::find_device(facts, offer.device);
+    const auto* port = device ? host::find_port(*device, offer.port) : nullptr;
+    if (port)
+      for (const auto& gid : port->gids)
+        if (gid.index == offer.gid_index) path.used.netdev = gid.netdev;
+    return path;
+  }
+  if (const auto* netdev = host::find_netdev_by_address(facts, local_address)) path.used.netdev = netdev->name;
+  return path;
+}
+
+namespace {
+
+host::CounterTarget target_of(const MeasuredPath& path) {
+  host::CounterTarget target;
+  target.device = path.used.device;
+  target.port = path.used.port;
+  if (path.used.netdev) target.netdevs.push_back(*path.used.netdev);
+  return target;
+}
+
+}  // namespace
+
+CounterWatch::CounterWatch(const host::Root& root, const MeasuredPath& path) : reader_(root, target_of(path)), before_(reader_.read()) {}
+
+std::vector<results::CounterDelta> CounterWatch::deltas() const {
+  std::this_thread::sleep_for(reader_.wait_before_read());
+  std::vector<results::CounterDelta> moved;
+  for (auto& delta : host::counter_deltas(before_, reader_.read())) {
+    bool still = delta.delta && *delta.delta == 0;
+    if (!still) moved.push_back(std::move(delta));
+  }
+  return moved;
+}
+
+}  // namespace railgauge::bench

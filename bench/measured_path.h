@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bench/engine.h"
+#include "host/counters.h"
+#include "host/differences.h"
+
+namespace railgauge::bench {
+
+/// make_rdma_engine or make_tcp_engine, by the plan.
+std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
+                                    const std::string& peer_address);
+
+/// What one side of a measurement uses on its host.
+struct MeasuredPath {
+  host::UsedPath used;
+  /// What the one-measurement-at-a-time lock is named after: the RDMA device, else the interface, else "tcp".
+  std::string nic() const;
+};
+
+/// From a side's own offer and facts. `local_address` is its end of the control connection.
+MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,
+                           const std::string& local_address);
+
+/// Reads the path's NIC counters when made and again in deltas().
+class CounterWatch {
+ public:
+  CounterWatch(const host::Root& root, const MeasuredPath& path);
+  /// What moved, and what could not be read. Waits for as long as the kernel caches counters (some 10 ms).
+  std::vector<results::CounterDelta> deltas() const;
+
+ private:
+  host::CounterReader reader_;
+  std::vector<host::CounterReading> before_;
+};
+
+}  // namespace railgauge::bench

@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+
+#include "base/fd.h"
+
+namespace railgauge::bench {
+
+/// At most one measurement at a time per NIC and host: holds an advisory lock on /tmp/railgauge-<nic>.lock while alive
+/// and writes who holds it. The lock goes with the process, however it ends.
+class NicLock {
+ public:
+  /// `holder` is what the next one reads: "railgauge check, pid 4711". Throws Error{peer} "busy with …" if another
+  /// process measures on this NIC.
+  NicLock(const std::string& nic, const std::string& holder);
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace railgauge::bench

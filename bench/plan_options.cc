@@ -1,0 +1,251 @@
+#include "bench/plan_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "bench/check_plans.h"
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Metric;
+using plan::Operation;
+using plan::Plan;
+
+/// "0-3,8" → 0 1 2 3 8.
+std::vector<int> parse_cpus(const std::string& text) {
+  std::vector<int> out;
+  std::size_t begin = 0;
+  while (begin <= text.size() && !text.empty()) {
+    std::size_t comma = std::min(text.find(',', begin), text.size());
+    std::string item = text.substr(begin, comma - begin);
+    std::size_t dash = item.find('-');
+    auto first = parse_count(item.substr(0, dash), "--cpu", 0, 4095);
+    auto last = dash == std::string::npos ? first : parse_count(item.substr(dash + 1), "--cpu", first, 4095);
+    for (auto cpu = first; cpu <= last; ++cpu) out.push_back(static_cast<int>(cpu));
+    begin = comma + 1;
+  }
+  return out;
+}
+
+template <typename T>
+void set_if(std::optional<T>& target, const T& value, const T& absent) {
+  if (value != absent) target = value;
+}
+
+void fill_placement(plan::Placement& p, const PlanOptions& o, bool client) {
+  set_if(p.device, client ? o.device : o.peer_device, std::string());
+  set_if(p.port, client ? o.port_number : o.peer_port_number, 0);
+  set_if(p.gid_index, client ? o.gid_index : o.peer_gid_index, -1);
+  set_if(p.numa_node, client ? o.numa : o.peer_numa, -1);
+  set_if(p.interface, client ? o.interface : o.peer_interface, std::string());
+  p.cpus = parse_cpus(client ? o.cpus : o.peer_cpus);
+}
+
+void fill_common(Plan& p, const PlanOptions& o) {
+  p.metric = plan::metric_from(o.metric);
+  if (!o.duration.empty()) p.duration = parse_duration(o.duration);
+  if (!o.iterations.empty()) p.iterations = parse_count(o.iterations, "--iterations", 1, 1ULL << 40);
+  if (!o.warm_up.empty()) p.warm_up = parse_duration(o.warm_up);
+  if (!o.interval.empty()) {
+    p.interval = parse_duration(o.interval);
+  } else if (p.iterations == 0) {
+    p.interval = std::min<plan::nanoseconds>(p.interval, p.duration);
+  }
+  p.verify = o.verify;
+  p.under_load = o.under_load;
+  p.load_rate_per_s = o.load_rate;
+  if (!o.working_set.empty()) p.working_set_bytes = parse_size(o.working_set);
+  p.paging = o.hugepages ? plan::Paging::huge : plan::Paging::normal;
+  fill_placement(p.client, o, true);
+  fill_placement(p.server, o, false);
+}
+
+std::vector<std::uint64_t> sizes_of(const PlanOptions& o, std::uint64_t standard) {
+  return o.size.empty() ? std::vector<std::uint64_t>{standard} : parse_size_list(o.size);
+}
+
+/// A rate or latency wants other defaults than a bandwidth; what the user typed stays.
+void fill_rdma_depths(Plan& p, const PlanOptions& o) {
+  bool latency = p.metric == Metric::latency;
+  p.rdma.post_batch = o.post_batch;
+  p.rdma.depth = o.depth > 0 ? o.depth : latency ? 1 : 128;
+  if (o.signal_every > 0) {
+    p.rdma.signal_every = o.signal_every;
+  } else if (latency || p.rdma.depth == 1) {
+    p.rdma.signal_every = 1;
+  } else {
+    // A batch is signalled once; unbatched posts share a completion by fours where the depth allows it.
+    p.rdma.signal_every = p.rdma.post_batch > 1 ? p.rdma.post_batch : p.rdma.depth % 4 == 0 ? 4 : 1;
+  }
+}
+
+plan::Direction rdma_direction(const PlanOptions& o, Operation operation) {
+  if (o.bidirectional) return plan::Direction::both;
+  if (!o.direction.empty()) return plan::direction_from(o.direction);
+  // perftest's ib_read_bw: the client reads, so the data come from the server.
+  return operation == Operation::read ? plan::Direction::from : plan::Direction::to;
+}
+
+/// perftest's own defaults, so that cross-checks are honest (perftest-lessons.md section 3).
+void apply_perftest_preset(Plan& p) {
+  p.rdma.depth = p.metric == Metric::latency ? 1 : 128;
+  p.rdma.qps = 1;
+  p.rdma.post_batch = 1;
+  p.rdma.signal_every = 1;
+  p.working_set_bytes = p.message_bytes;
+}
+
+void check_preset(const std::string& preset) {
+  if (!preset.empty() && preset != "perftest")
+    throw Error(ErrorKind::usage, fmt::format("--preset \"{}\" is not known: use perftest", preset));
+}
+
+}  // namespace
+
+void add_rdma_plan_options(CLI::App& c, PlanOptions& o) {
+  auto measure = "What is measured";
+  c.add_option("--op", o.op, "write, write_imm, read, send, fetch_add, compare_swap")->capture_default_str()->group(measure);
+  c.add_option("--metric", o.metric, "bandwidth, latency or rate (messages/s)")->capture_default_str()->group(measure);
+  c.add_option("-s,--size", o.size, "64K, a sweep 2..8M, or a list 1K,3000,1M")->group(measure);
+  c.add_option("-D,--duration", o.duration, "of each measured window: 10s, 500ms (default 1s)")->group(measure);
+  c.add_option("-n,--iterations", o.iterations, "messages per QP instead of a duration")->group(measure);
+  c.add_option("--warm-up", o.warm_up, "before the window (default 100ms)")->group(measure);
+  c.add_option("--interval", o.interval, "of the series (default 100ms)")->group(measure);
+  c.add_option("--direction", o.direction, "of the data: to, from or both (default to; read: from)")->group(measure);
+  c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->group(measure);
+  c.add_flag("--verify", o.verify, "check the data that were timed")->group(measure);
+  c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream")->group(measure);
+  c.add_option("--load-rate", o.load_rate, "open loop: so many messages/s, timed from the intended send")->group(measure);
+  c.add_option("--preset", o.preset, "perftest: its defaults, for cross-checks")->group(measure);
+  auto queue = "Queues";
+  c.add_option("-q,--qps", o.qps, "queue pairs per thread")->capture_default_str()->group(queue);
+  c.add_option("--threads", o.threads, "each with its own QPs and CQ (default 1)")->group(queue);
+  c.add_option("-t,--depth", o.depth, "outstanding per QP (default 128; latency 1)")->group(queue);
+  c.add_option("--post-batch", o.post_batch, "messages per post call")->capture_default_str()->group(queue);
+  c.add_option("--signal-every", o.signal_every, "one completion per so many messages")->group(queue);
+  c.add_option("--inline", o.inline_bytes, "inline size asked for (default: the tool's choice)")->group(queue);
+  c.add_option("--max-reads", o.max_reads, "outstanding reads or atomics per QP (default: the device's)")->group(queue);
+  c.add_flag("--events", o.events, "sleep on the completion channel instead of polling")->group(queue);
+  c.add_option("--rate-limit", o.rate_limit, "25G, 500M")->group(queue);
+  auto path = "Path";
+  c.add_option("-d,--device", o.device, "RDMA device here (default: chosen)")->group(path);
+  c.add_option("--peer-device", o.peer_device, "RDMA device there")->group(path);
+  c.add_option("--device-port", o.port_number, "port of the device here")->group(path);
+  c.add_option("--peer-device-port", o.peer_port_number, "port of the device there")->group(path);
+  c.add_option("-x,--gid-index", o.gid_index, "GID index here (default: chosen)")->group(path);
+  c.add_option("--peer-gid-index", o.peer_gid_index, "GID index there")->group(path);
+  c.add_option("--mtu", o.mtu, "path MTU: 256 512 1024 2048 4096 (default: the smaller active one)")->group(path);
+  c.add_option("--sl", o.service_level, "service level 0-15")->group(path);
+  c.add_option("--traffic-class", o.traffic_class, "0-255 (DSCP x 4)")->group(path);
+  c.add_option("--connect", o.connect, "socket or rdma_cm (iWARP: rdma_cm by itself)")->capture_default_str()->group(path);
+  c.add_option("--retry-count", o.retry_count, "0-7 (at most 6 on rxe)")->capture_default_str()->group(path);
+  c.add_option("--timeout-code", o.timeout_code, "4.096 us x 2^code before a retry")->capture_default_str()->group(path);
+  auto memory = "Memory and CPUs";
+  c.add_option("--working-set", o.working_set, "bytes cycled through (default: beyond the last-level cache)")->group(memory);
+  c.add_flag("--hugepages", o.hugepages, "buffers on huge pages")->group(memory);
+  c.add_flag("--no-relaxed-ordering", o.no_relaxed_ordering, "register without relaxed ordering")->group(memory);
+  c.add_option("--cpu", o.cpus, "CPUs of the threads here: 2,4-6 (default: the NIC's node)")->group(memory);
+  c.add_option("--peer-cpu", o.peer_cpus, "CPUs there")->group(memory);
+  c.add_option("--numa", o.numa, "NUMA node of the buffers here")->group(memory);
+  c.add_option("--peer-numa", o.peer_numa, "NUMA node there")->group(memory);
+}
+
+void add_tcp_plan_options(CLI::App& c, PlanOptions& o) {
+  auto measure = "What is measured";
+  c.add_option("--metric", o.metric, "bandwidth or latency")->capture_default_str()->group(measure);
+  c.add_option("-s,--size", o.size, "block (default 1M; latency 64), sweep or list")->group(measure);
+  c.add_option("-D,--duration", o.duration, "of each measured window (default 1s)")->group(measure);
+  c.add_option("-n,--iterations", o.iterations, "blocks or round trips per stream instead")->group(measure);
+  c.add_option("--warm-up", o.warm_up, "before the window (default 100ms)")->group(measure);
+  c.add_option("--interval", o.interval, "of the series (default 100ms)")->group(measure);
+  c.add_option("--direction", o.direction, "to, from or both (default to)")->group(measure);
+  c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->group(measure);
+  c.add_flag("--verify", o.verify, "check the data")->group(measure);
+  c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream")->group(measure);
+  c.add_option("--load-rate", o.load_rate, "open loop: so many round trips/s, timed from the intended send")->group(measure);
+  auto stream = "Streams";
+  c.add_option("-q,--streams", o.streams, "connections")->capture_default_str()->group(stream);
+  c.add_option("--threads", o.threads, "default: one per stream")->group(stream);
+  c.add_option("--wait", o.wait, "spin or block (default: latency spin, bandwidth block)")->group(stream);
+  c.add_flag("--zerocopy", o.zerocopy, "MSG_ZEROCOPY; the copied share is printed")->group(stream);
+  c.add_option("--congestion", o.congestion, "cubic, bbr, … on both ends")->group(stream);
+  c.add_option("--mss", o.mss, "maximum segment size in bytes")->group(stream);
+  c.add_option("--window", o.window, "socket buffers (default: the kernel tunes)")->group(stream);
+  c.add_option("--pacing", o.pacing, "25G, 500M over all streams")->group(stream);
+  auto place = "Interface and CPUs";
+  c.add_option("--interface", o.interface, "bind to this interface here")->group(place);
+  c.add_option("--peer-interface", o.peer_interface, "and there")->group(place);
+  c.add_option("--cpu", o.cpus, "CPUs of the threads here: 2,4-6")->group(place);
+  c.add_option("--peer-cpu", o.peer_cpus, "CPUs there")->group(place);
+}
+
+std::vector<Plan> rdma_plans(const PlanOptions& o) {
+  check_preset(o.preset);
+  Plan base;
+  base.transport = plan::Transport::rdma;
+  base.operation = plan::operation_from(o.op);
+  fill_common(base, o);
+  base.direction = rdma_direction(o, base.operation);
+  base.threads = o.threads > 0 ? o.threads : 1;
+  fill_rdma_depths(base, o);
+  auto& r = base.rdma;
+  r.qps = o.qps;
+  r.inline_bytes = o.inline_bytes;
+  r.mtu_bytes = o.mtu;
+  r.service_level = o.service_level;
+  r.traffic_class = o.traffic_class;
+  r.retry_count = o.retry_count;
+  r.timeout_code = o.timeout_code;
+  r.events = o.events;
+  r.relaxed_ordering = !o.no_relaxed_ordering;
+  r.connect = plan::connect_by_from(o.connect);
+  if (!o.rate_limit.empty()) r.rate_limit_gbit_per_s = parse_rate_gbit_per_s(o.rate_limit);
+  if (o.max_reads > 0) r.max_reads = static_cast<std::uint64_t>(o.max_reads);
+  bool atomic = base.operation == Operation::fetch_add || base.operation == Operation::compare_swap;
+  std::uint64_t standard = atomic ? 8 : base.metric == Metric::latency ? 8 : base.metric == Metric::rate ? 64 : 65536;
+  std::vector<Plan> plans;
+  for (auto bytes : sizes_of(o, standard)) {
+    Plan p = base;
+    p.message_bytes = bytes;
+    if (o.preset == "perftest") apply_perftest_preset(p);
+    p.label = label_of(p);
+    plan::validate(p, plan::Limits{});
+    plans.push_back(std::move(p));
+  }
+  return plans;
+}
+
+std::vector<Plan> tcp_plans(const PlanOptions& o) {
+  Plan base;
+  base.transport = plan::Transport::tcp;
+  fill_common(base, o);
+  bool latency = base.metric == Metric::latency;
+  base.operation = latency ? Operation::round_trip : Operation::stream;
+  base.direction = o.bidirectional           ? plan::Direction::both
+                   : o.direction.empty()     ? plan::Direction::to
+                                             : plan::direction_from(o.direction);
+  base.streams = o.streams;
+  base.threads = o.threads > 0 ? o.threads : o.streams;
+  auto& t = base.tcp;
+  set_if(t.congestion, o.congestion, std::string());
+  set_if(t.mss_bytes, o.mss, 0);
+  if (!o.window.empty()) t.window_bytes = parse_size(o.window);
+  if (!o.pacing.empty()) t.pacing_gbit_per_s = parse_rate_gbit_per_s(o.pacing);
+  t.zerocopy = o.zerocopy;
+  t.wait = !o.wait.empty() ? plan::wait_from(o.wait) : latency ? plan::Wait::spin : plan::Wait::block;
+  std::vector<Plan> plans;
+  for (auto bytes : sizes_of(o, latency ? 64 : 1 << 20)) {
+    Plan p = base;
+    p.message_bytes = bytes;
+    p.label = label_of(p);
+    plan::validate(p, plan::Limits{});
+    plans.push_back(std::move(p));
+  }
+  return plans;
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,155 @@
+#include "bench/serve.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "bench/arguments.h"
+#include "bench/connection_options.h"
+#include "bench/server_session.h"
+#include "bench/signals.h"
+#include "control/token.h"
+
+namespace railgauge::bench {
+namespace {
+
+struct ServeOptions {
+  std::string bind;
+  std::uint16_t port = kDefaultPort;
+  std::string token;
+  std::string token_file;
+  bool open = false;
+  std::uint64_t max_runs = 0;
+  std::string idle_exit;
+  std::string max_memory;
+  std::string max_duration;
+};
+
+plan::Limits limits_of(const ServeOptions& options) {
+  plan::Limits limits;
+  if (!options.max_memory.empty()) limits.max_memory_bytes = parse_size(options.max_memory);
+  if (!options.max_duration.empty()) limits.max_duration = parse_duration(options.max_duration);
+  return limits;
+}
+
+/// The one thing serve says on stdout: where it listens and how to call it.
+void print_invitation(const control::Acceptor& acceptor, const std::string& host, const std::string& token, bool token_is_new) {
+  std::string where;
+  for (const auto& address : acceptor.addresses()) where += (where.empty() ? "" : ", ") + address;
+  fmt::print("railgauge serves on {}\n", where);
+  std::string call = acceptor.loopback_only() ? "127.0.0.1" : host;
+  std::string port = acceptor.port() == kDefaultPort ? "" : fmt::format(" --port {}", acceptor.port());
+  if (token_is_new) fmt::print("token  {}\n", token);
+  if (token.empty()) {
+    fmt::print("on the other host:  railgauge check {}{}\n", call, port);
+  } else if (token_is_new) {
+    fmt::print("on the other host:  RAILGAUGE_TOKEN={} railgauge check {}{}\n", token, call, port);
+  } else {
+    fmt::print("on the other host:  railgauge check {}{} --token-file FILE\n", call, port);
+  }
+  std::fflush(stdout);
+}
+
+std::uint64_t run_serve(const ServeOptions& options) {
+  auto given = resolve_token(options.token, options.token_file);
+  // A token of our own unless one is given; none only where asked for.
+  std::string token = given ? *given : options.open ? std::string() : control::make_token();
+  if (auto weakness = control::weakness_of(token); given && weakness) log_warning("token: {}", *weakness);
+  if (token.empty()) log_warning("no token (--open): whoever reaches the port may start measurements");
+  auto local = read_local_host(read_environment().sysroot.value_or(""), command_line());
+  local.node.role = "server";
+  auto limits = limits_of(options);
+  auto idle = options.idle_exit.empty() ? Clock::duration::zero() : Clock::duration(parse_duration(options.idle_exit));
+  control::AcceptorOptions door;
+  door.bind = options.bind;
+  door.port = options.port;
+  door.token = token;
+  door.open = options.open;
+  control::Acceptor acceptor(door);
+  print_invitation(acceptor, local.node.facts.hostname, token, !given && !token.empty());
+  return serve_clients(acceptor, local, limits, options.max_runs, idle);
+}
+
+void serve_one(control::Acceptor& acceptor, control::Channel channel, const LocalHost& local, const plan::Limits& limits) {
+  Conversation conversation(std::move(channel));
+  try {
+    serve_client(conversation, local, limits, [&](const std::string& what, Clock::time_point until) { acceptor.set_busy(what, until); });
+    log_info("{} is done", conversation.peer());
+  } catch (const std::exception& error) {
+    log_warning("{}: {}", conversation.peer(), error.what());
+  }
+}
+
+}  // namespace
+
+std::uint64_t serve_clients(control::Acceptor& acceptor, const LocalHost& local, const plan::Limits& limits,
+                            std::uint64_t max_clients, Clock::duration idle_exit) {
+  std::uint64_t served = 0;
+  auto idle_since = Clock::now();
+  while (!stop_requested() && (max_clients == 0 || served < max_clients)) {
+    std::array<int, 1> wake{stop_fd()};
+    auto until = idle_exit.count() > 0 ? Deadline(idle_since + idle_exit) : Deadline::after(std::chrono::hours(1));
+    auto channel = acceptor.next(until, wake);
+    if (!channel) {
+      if (idle_exit.count() > 0 && until.passed()) break;
+      continue;
+    }
+    serve_one(acceptor, std::move(*channel), local, limits);
+    acceptor.set_idle();
+    ++served;
+    idle_since = Clock::now();
+  }
+  return served;
+}
+
+LoopbackServer::LoopbackServer(const LocalHost& local)
+    : local_(local), token_(control::make_token()), acceptor_([&] {
+        control::AcceptorOptions door;
+        door.bind = "127.0.0.1";
+        door.port = 0;
+        door.token = token_;
+        return door;
+      }()) {
+  local_.node.role = "server";
+  thread_ = std::thread([this] {
+    std::array<int, 2> wake{stop_fd(), quit_.fd()};
+    auto channel = acceptor_.next(Deadline::after(std::chrono::seconds(60)), wake);
+    if (channel) serve_one(acceptor_, std::move(*channel), local_, plan::Limits{});
+  });
+}
+
+LoopbackServer::~LoopbackServer() {
+  quit_.set();
+  thread_.join();
+}
+
+void add_serve_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ServeOptions>();
+  auto* c = app.add_subcommand("serve", "Wait for the other host's measurements (run this on B)");
+  c->add_option("--bind", options->bind, "address to listen on (default: all with a token, else loopback)");
+  c->add_option("--port", options->port, "control port; 0: any free one")->capture_default_str();
+  c->add_option("--token", options->token, "shared token; better --token-file or RAILGAUGE_TOKEN: others see a command line");
+  c->add_option("--token-file", options->token_file, "file whose first line is the token");
+  c->add_flag("--open", options->open, "no token: only on loopback or a network you trust");
+  c->add_option("--max-runs", options->max_runs, "end after so many clients");
+  c->add_option("--idle-exit", options->idle_exit, "end when nobody came for so long: 10m");
+  c->add_option("--max-memory", options->max_memory, "most buffer memory a client may ask for (default 64G)");
+  c->add_option("--max-duration", options->max_duration, "longest measurement a client may ask for (default 24h)");
+  c->footer(
+      "Examples:\n"
+      "  railgauge serve                          prints a one-time token\n"
+      "  railgauge serve --bind 10.0.0.2 --token-file /etc/railgauge.token\n"
+      "  railgauge serve --open --bind 127.0.0.1 --port 0 --max-runs 1\n");
+  c->callback([options, &exit_code] {
+    run_serve(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,129 @@
+#include "bench/server_session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/log.h"
+#include "bench/measured_path.h"
+#include "bench/nic_lock.h"
+#include "bench/signals.h"
+#include "bench/supervise.h"
+#include "results/json.h"
+
+namespace railgauge::bench {
+namespace {
+
+using control::MessageType;
+
+constexpr std::chrono::seconds kIdleBudget{120};
+constexpr std::chrono::seconds kStepBudget{30};
+constexpr std::chrono::seconds kRunMargin{15};
+
+control::Failure failure_of(const Error& error, const char* stage) {
+  return {.kind = error.kind(), .code = error.code(), .stage = stage, .text = error.what()};
+}
+
+/// One measurement on the server's side. `stage` says how far it came, for the failure message.
+class ServedMeasurement {
+ public:
+  ServedMeasurement(Conversation& conversation, const LocalHost& local, const SetBusy& set_busy)
+      : conversation_(conversation), local_(local), set_busy_(set_busy) {}
+
+  void run(const std::string& plan_text, const plan::Limits& limits) {
+    auto plan = plan_from(plan_text, limits);
+    set_busy_(plan.label, Clock::now() + plan::expected_wall_time(plan));
+    prepare(plan);
+    connect();
+    measure(plan);
+  }
+  const char* stage() const { return stage_; }
+
+ private:
+  static plan::Plan plan_from(const std::string& text, const plan::Limits& limits) {
+    auto plan = results::plan_from_json(text);
+    plan::validate(plan, limits);
+    return plan;
+  }
+
+  void prepare(const plan::Plan& plan) {
+    const auto& ends = conversation_.endpoints();
+    transport::Offer offer;
+    conversation_.work([&] {
+      engine_ = make_engine(plan, Side::server, local_.node.facts, ends.local_address, ends.peer_address);
+      offer = engine_->offer(nullptr);
+    });
+    path_ = measured_path(plan, offer, local_.node.facts, ends.local_address);
+    lock_ = std::make_unique<NicLock>(path_.nic(), fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()));
+    conversation_.send(MessageType::prepared, control::offer_to_json(offer));
+  }
+
+  void connect() {
+    stage_ = "connect";
+    auto peer_offer = control::offer_from_json(conversation_.expect(MessageType::connect, Deadline::after(kStepBudget), "preparing"));
+    conversation_.work([&] { engine_->connect(peer_offer, Deadline::after(std::chrono::seconds(10))); });
+    conversation_.send(MessageType::connected);
+  }
+
+  void measure(const plan::Plan& plan) {
+    stage_ = "run";
+    conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "connecting");
+    CounterWatch counters(local_.root, path_);
+    conversation_.send(MessageType::start);
+    auto end = supervise(conversation_, *engine_, Deadline::after(plan::expected_wall_time(plan) + kRunMargin), {});
+    if (conversation_.broken()) throw Error(ErrorKind::peer, end.interrupted.value_or("the connection is lost"));
+    end.side.role = "server";
+    end.side.host = local_.node.facts.hostname;
+    end.side.counters = counters.deltas();
+    if (end.interrupted) end.side.warnings.push_back("cut short: " + *end.interrupted);
+    conversation_.send(MessageType::result, results::side_result_to_json(end.side));
+  }
+
+  Conversation& conversation_;
+  const LocalHost& local_;
+  const SetBusy& set_busy_;
+  const char* stage_ = "prepare";
+  MeasuredPath path_;
+  std::unique_ptr<NicLock> lock_;
+  std::unique_ptr<Engine> engine_;
+};
+
+void serve_measurement(Conversation& conversation, const LocalHost& local, const plan::Limits& limits, const SetBusy& set_busy,
+                       const std::string& plan_text) {
+  ServedMeasurement measurement(conversation, local, set_busy);
+  try {
+    measurement.run(plan_text, limits);
+  } catch (const Error& error) {
+    if (conversation.broken()) throw;
+    log_warning("{}: {} failed: {}", conversation.peer(), measurement.stage(), error.what());
+    conversation.send(MessageType::failure, control::to_json(failure_of(error, measurement.stage())));
+  } catch (const std::exception& error) {
+    if (conversation.broken()) throw;
+    conversation.send(MessageType::failure, control::to_json(control::Failure{ErrorKind::system, 0, measurement.stage(), error.what()}));
+  }
+}
+
+}  // namespace
+
+void serve_client(Conversation& conversation, const LocalHost& local, const plan::Limits& limits, const SetBusy& set_busy) {
+  auto client = results::node_from_json(conversation.expect(MessageType::facts, Deadline::after(kStepBudget), "introducing itself"));
+  log_info("serving {} ({})", printable(client.facts.hostname), conversation.peer());
+  conversation.send(MessageType::facts, results::node_to_json(local.node));
+  while (true) {
+    auto message = conversation.next(Deadline::after(kIdleBudget));
+    if (!message) {
+      auto why = stop_requested() ? "the server was stopped" : "no measurement was asked for in 120 s";
+      conversation.send(MessageType::stop, control::to_json(control::Stop{why}));
+      return;
+    }
+    switch (message->type) {
+      case MessageType::prepare: serve_measurement(conversation, local, limits, set_busy, message->body); break;
+      case MessageType::bye: return;
+      default: break;  // left over from a measurement that failed on this side: its client learns that from our failure
+    }
+    if (stop_requested()) return conversation.send(MessageType::stop, control::to_json(control::Stop{"the server was stopped"}));
+  }
+}
+
+}  // namespace railgauge::bench

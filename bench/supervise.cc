@@ -1,0 +1,91 @@
+#include "bench/supervise.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <thread>
+
+#include "bench/signals.h"
+#include "control/heartbeat.h"
+
+namespace railgauge::bench {
+namespace {
+
+// How often the supervisor looks whether the engine's active part is done; a run's end is late by at most this.
+constexpr std::chrono::milliseconds kTick{10};
+constexpr int kTicksPerUpdate = 10;
+
+/// The supervisor's view of one run.
+class Watch {
+ public:
+  Watch(Conversation& conversation, RunControl& control, RunEnd& end) : conversation_(conversation), control_(control), end_(end) {}
+
+  void tick(int finished_fd, Deadline deadline) {
+    if (stop_requested() && !control_.stop) halt("Ctrl-C on this host", true);
+    if (deadline.passed() && !control_.stop) halt("the measurement did not end in its time", true);
+    if (control_.active_done && !told_) {
+      told_ = true;
+      conversation_.send(control::MessageType::done);
+    }
+    auto message = conversation_.wait(finished_fd, Deadline::after(kTick));
+    if (message) take(*message);
+  }
+
+  void halt(const std::string& why, bool tell_peer) {
+    if (!end_.interrupted) end_.interrupted = why;
+    control_.stop = true;
+    if (tell_peer) conversation_.send(control::MessageType::stop, control::to_json(control::Stop{why}));
+  }
+
+ private:
+  void take(control::Message& message) {
+    switch (message.type) {
+      case control::MessageType::done: control_.peer_done = true; return;
+      case control::MessageType::result:
+        end_.peer_result = std::move(message.body);
+        control_.peer_done = true;
+        return;
+      default: break;
+    }
+    if (!control::ends_conversation(message.type)) return;
+    (message.type == control::MessageType::failure ? end_.peer_failed : end_.peer_left) = true;
+    try {
+      control::throw_if_ended(message, conversation_.peer());
+    } catch (const Error& error) {
+      halt(error.what(), false);
+    }
+  }
+
+  Conversation& conversation_;
+  RunControl& control_;
+  RunEnd& end_;
+  bool told_ = false;
+};
+
+}  // namespace
+
+RunEnd supervise(Conversation& conversation, Engine& engine, Deadline deadline, const std::function<void(const RunControl&)>& on_tick) {
+  RunEnd end;
+  RunControl control;
+  control::WakeEvent finished;
+  std::thread runner([&] {
+    end.side = engine.run(control);
+    finished.set();
+  });
+  Watch watch(conversation, control, end);
+  try {
+    for (int ticks = 0; !finished.is_set(); ++ticks) {
+      watch.tick(finished.fd(), deadline);
+      if (on_tick && ticks % kTicksPerUpdate == 0) on_tick(control);
+    }
+    // The engine may have ended its active part and returned between two ticks.
+    watch.tick(finished.fd(), deadline);
+  } catch (const std::exception& lost) {
+    if (!end.interrupted) end.interrupted = lost.what();
+    control.stop = true;
+  }
+  runner.join();
+  return end;
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,26 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bench/conversation.h"
+#include "bench/engine.h"
+
+namespace railgauge::bench {
+
+/// How this side's part of a run ended.
+struct RunEnd {
+  results::SideResult side;             ///< this side's, always
+  std::optional<std::string> peer_result;   ///< body of the peer's result message, if it came already
+  bool peer_failed = false;             ///< the peer sent a failure: no result will come
+  bool peer_left = false;               ///< the peer stopped or said bye: no further measurement
+  std::optional<std::string> interrupted;   ///< why the run was cut short: "Ctrl-C on this host", "… stopped: …", "no sign of life …"
+};
+
+/// Runs `engine` on a thread of its own and watches: tells the peer when this side's active part is done, passes on the
+/// peer's word, beats the heart, and stops the engine when the peer vanishes or stops, the user asks to stop, or
+/// `deadline` passes. `on_tick` is called about every 100 ms with the run's control (for the progress line); may be empty.
+/// Never throws: a lost channel is an `interrupted` (and conversation.broken()).
+RunEnd supervise(Conversation& conversation, Engine& engine, Deadline deadline, const std::function<void(const RunControl&)>& on_tick);
+
+}  // namespace railgauge::bench

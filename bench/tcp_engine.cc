@@ -1,0 +1,226 @@
+// The TCP measurement: one side's connections, flows and round trip, and what they say.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "bench/engine.h"
+#include "bench/tcp_flow.h"
+#include "bench/tcp_links.h"
+#include "bench/tcp_ping.h"
+#include "bench/tcp_placement.h"
+#include "tcp/data_listener.h"
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Direction;
+using plan::Metric;
+
+class TcpEngine final : public Engine {
+ public:
+  TcpEngine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address, const std::string& peer_address)
+      : plan_(plan), side_(side), local_address_(local_address), peer_address_(peer_address), cpus_(place_tcp_threads(plan, side, local, local_address)) {
+    if (plan.metric == Metric::latency && plan.streams > 1 && !plan.under_load) {
+      throw Error(ErrorKind::usage, fmt::format("--streams {}: a round trip uses one connection; streams beside it need --under-load", plan.streams));
+    }
+    if (side == Side::server) listener_.emplace(tcp::endpoint_from(local_address, 0), settings_of(plan, side));
+  }
+
+  transport::Offer offer(const transport::Offer*) override {
+    transport::Offer offer;
+    if (!listener_) return offer;
+    offer.data_addresses = {local_address_};
+    offer.data_port = listener_->port();
+    offer.data_nonce = listener_->nonce();
+    return offer;
+  }
+
+  void connect(const transport::Offer& peer, Deadline deadline) override {
+    if (side_ == Side::server) {
+      links_ = accept_links(plan_, *listener_, deadline);
+      listener_.reset();
+    } else {
+      connect_to_server(peer, deadline);
+    }
+    if (!links_.to_server.empty()) to_server_.emplace(flow_setup(links_.to_server, side_ == Side::client));
+    if (!links_.to_client.empty()) to_client_.emplace(flow_setup(links_.to_client, side_ == Side::server));
+    if (links_.round_trip) ping_.emplace(plan_, *links_.round_trip, cpus_.round_trip);
+  }
+
+  results::SideResult run(RunControl& control) noexcept override {
+    results::SideResult result;
+    try {
+      describe(result);
+      run_parts(control, result);
+    } catch (const Error& error) {
+      result.error = results::ErrorInfo{name_of(error.kind()), error.code(), "run", "", error.what()};
+    } catch (const std::exception& error) {
+      result.error = results::ErrorInfo{name_of(ErrorKind::system), 0, "run", "", error.what()};
+    }
+    if (result.error) result.error->side = result.role;
+    control.active_done = true;
+    return result;
+  }
+
+ private:
+  void connect_to_server(const transport::Offer& peer, Deadline deadline) {
+    if (peer.data_port <= 0 || peer.data_port > 65535) throw Error(ErrorKind::peer, fmt::format("the server offers data port {}", peer.data_port));
+    const auto& address = peer_address_.empty() && !peer.data_addresses.empty() ? peer.data_addresses.front() : peer_address_;
+    const auto server = tcp::endpoint_from(address, static_cast<std::uint16_t>(peer.data_port));
+    std::optional<tcp::Endpoint> source;
+    // Bound to an interface, the kernel takes that interface's own address.
+    if (!local_address_.empty() && !plan_.client.interface) source = tcp::endpoint_from(local_address_, 0);
+    links_ = connect_links(plan_, server, source, peer.data_nonce, deadline);
+  }
+
+  FlowSetup flow_setup(const Streams& streams, bool sending) {
+    FlowSetup setup{.plan = plan_, .sending = sending, .streams = {}, .cpus = sending ? cpus_.senders : cpus_.receivers, .numa_node = cpus_.numa_node};
+    for (const auto& stream : streams) setup.streams.push_back(stream.get());
+    if (plan_.metric == Metric::latency) setup.hold = &ping_runs_;
+    return setup;
+  }
+
+  void run_parts(RunControl& control, results::SideResult& result) {
+    ping_runs_ = ping_.has_value();
+    std::optional<FlowResult> forth;
+    std::optional<FlowResult> back;
+    std::exception_ptr failure;
+    std::optional<std::thread> second;
+    std::optional<std::thread> third;
+    // The calling thread takes the first part there is: the round trip, else a direction.
+    const auto run_flow = [&](std::optional<Flow>& flow, std::optional<FlowResult>& into) {
+      try {
+        if (flow) into = flow->run(control);
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex_);
+        failure = std::current_exception();
+      }
+    };
+    if (to_client_ && (to_server_ || ping_)) second.emplace([&] { run_flow(to_client_, back); });
+    if (to_server_ && ping_) third.emplace([&] { run_flow(to_server_, forth); });
+    if (ping_) {
+      note_ping(side_ == Side::client ? ping_->measure(control) : ping_->echo(control), result);
+      ping_runs_ = false;
+    } else if (to_server_) {
+      run_flow(to_server_, forth);
+    } else {
+      run_flow(to_client_, back);
+    }
+    if (second) second->join();
+    if (third) third->join();
+    if (failure) std::rethrow_exception(failure);
+    if (forth) note_flow(std::move(*forth), side_ == Side::client, result);
+    if (back) note_flow(std::move(*back), side_ == Side::server, result);
+    note_buffers(result);
+  }
+
+  void describe(results::SideResult& result) const;
+  void note_flow(FlowResult flow, bool sending, results::SideResult& result) const;
+  void note_ping(PingResult ping, results::SideResult& result) const;
+  void note_buffers(results::SideResult& result) const;
+
+  plan::Plan plan_;
+  Side side_;
+  std::string local_address_;
+  std::string peer_address_;
+  TcpPlacement cpus_;
+  std::optional<tcp::DataListener> listener_;
+  TcpLinks links_;
+  std::optional<Flow> to_server_;
+  std::optional<Flow> to_client_;
+  std::optional<Ping> ping_;
+  std::atomic<bool> ping_runs_{false};
+  std::mutex failure_mutex_;
+};
+
+void TcpEngine::describe(results::SideResult& result) const {
+  result.role = side_ == Side::client ? "client" : "server";
+  result.placement = side_ == Side::client ? plan_.client : plan_.server;
+  result.placement.cpus = cpus_.all();
+  result.placement.numa_node = cpus_.numa_node;
+  result.choices.push_back(cpus_.reason);
+  result.settings = links_.settings;
+  if (plan_.metric == Metric::latency) {
+    const double rate = schedule_rate(plan_);
+    result.settings["wait"] = rate > 0 || plan_.tcp.wait == plan::Wait::spin ? "spin" : "block";
+    if (rate > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", rate);
+  }
+  if (to_server_ || to_client_) {
+    result.settings["send_block_bytes"] = std::to_string(plan_.message_bytes);
+    result.settings["receive_block_bytes"] = std::to_string((to_server_ ? to_server_ : to_client_)->receive_block_bytes());
+    result.settings["streams_per_thread"] = std::to_string((plan_.streams + threads_of(plan_) - 1) / threads_of(plan_));
+    if (plan_.verify) result.choices.push_back("verified: on each stream one received block per interval of the measured window");
+  } else if (plan_.verify) {
+    result.choices.push_back("verified: every echoed message, after its time was taken");
+  }
+  if (links_.strangers.wrong_hello + links_.strangers.silent > 0) {
+    result.warnings.push_back(fmt::format("{} strangers on the data port were turned away ({} with a wrong hello, {} silent)",
+                                          links_.strangers.wrong_hello + links_.strangers.silent, links_.strangers.wrong_hello, links_.strangers.silent));
+  }
+  if (cpus_.warning) result.warnings.push_back(*cpus_.warning);
+}
+
+void TcpEngine::note_flow(FlowResult flow, bool sending, results::SideResult& result) const {
+  (sending ? result.sent : result.received) = std::move(flow.summary);
+  (sending ? result.sent_intervals : result.received_intervals) = std::move(flow.intervals);
+  // Streams of the direction to the client are numbered on after those to the server.
+  const int shift = !result.tcp_info.empty() ? plan_.streams : 0;
+  for (auto& sample : flow.tcp_info) {
+    sample.stream += shift;
+    result.tcp_info.push_back(std::move(sample));
+  }
+  result.threads.insert(result.threads.end(), flow.threads.begin(), flow.threads.end());
+  result.warnings.insert(result.warnings.end(), flow.warnings.begin(), flow.warnings.end());
+  if (!result.softirq) result.softirq = flow.softirq;
+  // The sender knows more of what held it back than the receiver does, but a CPU-bound receiver is a cause of its own.
+  if (result.limiter.empty() || (sending && result.limiter != "cpu" && !flow.limiter.empty())) {
+    result.limiter = flow.limiter;
+    result.settings["limiter_evidence"] = flow.limiter_sentence;
+  }
+  result.drain = std::max(result.drain, flow.drain);
+  if (flow.verification) result.verification = flow.verification;
+  if (flow.zerocopy) {
+    result.zerocopy_completions = flow.zerocopy->completions;
+    result.zerocopy_copied = flow.zerocopy->copied;
+  }
+  if (!result.error) result.error = flow.error;
+}
+
+void TcpEngine::note_ping(PingResult ping, results::SideResult& result) const {
+  if (side_ == Side::client) {
+    result.latency = std::move(ping.latency);
+    result.loaded_latency = std::move(ping.from_intended);
+    if (result.loaded_latency) result.late_sends = ping.outcome.late_sends;
+    result.histogram = std::move(ping.histogram);
+    result.verification = ping.verification;
+  }
+  result.threads.push_back(ping.thread);
+  result.warnings.insert(result.warnings.end(), ping.warnings.begin(), ping.warnings.end());
+  result.error = ping.error;
+}
+
+/// With auto-tuning the buffers have grown since they were read back.
+void TcpEngine::note_buffers(results::SideResult& result) const {
+  for (const auto* streams : {&links_.to_server, &links_.to_client}) {
+    for (const auto& stream : *streams) {
+      if (stream->descriptor() < 0) continue;
+      const auto bytes = tcp::send_buffer_bytes(stream->descriptor());
+      if (bytes) result.settings["sndbuf_at_end_bytes"] = std::to_string(*bytes);
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_tcp_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
+                                        const std::string& peer_address) {
+  return std::make_unique<TcpEngine>(plan, side, local, local_address, peer_address);
+}
+
+}  // namespace railgauge::bench

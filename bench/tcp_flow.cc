@@ -1,0 +1,277 @@
+#include "bench/tcp_flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "bench/tcp_links.h"
+#include "memory/pattern.h"
+
+namespace railgauge::bench {
+namespace {
+
+using loops::LaneState;
+using loops::Phase;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// The supervising thread looks at its lanes this often: short against the 0.5 s a run may take beyond its window.
+constexpr milliseconds kLook{5};
+/// The window begins at most this much after the first byte was seen.
+constexpr std::chrono::microseconds kLookForFirst{500};
+/// No byte on any stream for so long ends the run.
+constexpr seconds kStall{5};
+/// A sender that has filled its own window waits so long for the receiver to close; then it ends by itself.
+constexpr seconds kCloseMargin{2};
+/// The two directions' windows end within this of each other; receiving on keeps the load on the slower one.
+constexpr milliseconds kBothLinger{10};
+/// At most so long a receiver goes on after its window while a latency measurement beside it lasts.
+constexpr seconds kMaxHold{3};
+
+/// A receive call takes what is there; below this a receiver of small messages would be the limit (measured on loopback
+/// with 64-byte sends), above it the block no longer stays in the second-level cache.
+constexpr std::uint64_t kMinReceiveBytes = 128 << 10;
+constexpr std::uint64_t kMaxReceiveBytes = 1 << 20;
+
+std::int64_t since_epoch(Clock::time_point at) { return at.time_since_epoch().count(); }
+Clock::time_point time_of(std::int64_t ns) { return Clock::time_point(Clock::duration(ns)); }
+
+std::vector<int> descriptors_of(const std::vector<tcp::TcpStream*>& streams) {
+  std::vector<int> out;
+  for (const auto* stream : streams) out.push_back(stream->descriptor());
+  return out;
+}
+
+}  // namespace
+
+Flow::Flow(const FlowSetup& setup)
+    : setup_(setup),
+      receive_bytes_(static_cast<std::size_t>(std::clamp(setup.plan.message_bytes, kMinReceiveBytes, kMaxReceiveBytes))),
+      counters_(std::make_unique<loops::LaneCounters[]>(setup.streams.size())),
+      recorder_(setup.plan.interval),
+      info_(descriptors_of(setup.streams)) {
+  const auto& plan = setup_.plan;
+  if (setup_.sending || plan.verify) {
+    message_ = memory::Buffer({.bytes = plan.message_bytes, .numa_node = setup_.numa_node});
+    memory::fill_pattern(message_.span(), 0, memory::Pattern{.seed = plan.message_bytes});
+  }
+  const auto threads = static_cast<std::size_t>(threads_of(plan));
+  const std::uint64_t limit = plan.iterations * plan.message_bytes;
+  workers_.resize(std::min(threads, setup_.streams.size()));
+  for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
+    auto& worker = workers_[i % workers_.size()];
+    auto* stream = setup_.streams[i];
+    worker.streams.push_back(stream);
+    if (setup_.sending) worker.send_lanes.push_back({.stream = stream, .counters = &counters_[i], .limit_bytes = limit});
+    else worker.receive_lanes.push_back({.stream = stream, .counters = &counters_[i], .limit_bytes = limit, .check = {}});
+  }
+  for (auto& worker : workers_) {
+    if (!setup_.sending) worker.room = memory::Buffer({.bytes = receive_bytes_, .numa_node = setup_.numa_node});
+    if (threads_of(plan) == plan.streams) continue;
+    const auto what = setup_.sending ? tcp::PollReadiness::For::sending : tcp::PollReadiness::For::receiving;
+    worker.readiness = std::make_unique<tcp::PollReadiness>(worker.streams, what);
+  }
+}
+
+Flow::~Flow() { stop_threads(); }
+
+void Flow::serve(Worker& worker) noexcept {
+  const auto index = static_cast<std::size_t>(&worker - workers_.data());
+  if (!setup_.cpus.empty()) worker.watch.bind(setup_.cpus[index % setup_.cpus.size()]);
+  const auto expected = setup_.plan.verify ? std::span<const std::byte>(message_.span()) : std::span<const std::byte>();
+  const auto run = [&](Phase phase) {
+    if (setup_.sending) loops::send_stream(worker.send_lanes, message_.span(), orders_, phase, worker.readiness.get());
+    else loops::receive_stream(worker.receive_lanes, worker.room.span(), expected, orders_, phase, worker.readiness.get());
+  };
+  run(Phase::warm_up);
+  worker.watch.begin();
+  run(Phase::measure);
+  worker.watch.end();
+  run(Phase::drain);
+}
+
+void Flow::start_threads() {
+  begun_ = Clock::now();
+  progress_at_ = begun_;
+  for (auto& worker : workers_) worker.thread = std::thread([this, &worker] { serve(worker); });
+}
+
+void Flow::stop_threads() noexcept {
+  orders_.phase = Phase::stop;
+  for (auto* stream : setup_.streams) stream->shut_down();
+  for (auto& worker : workers_) {
+    if (worker.thread.joinable()) worker.thread.join();
+  }
+}
+
+Flow::Reading Flow::read() const noexcept {
+  const auto before = Clock::now();
+  Reading reading;
+  for (std::size_t i = 0; i < setup_.streams.size(); ++i) reading.counters.bytes += counters_[i].bytes.load(std::memory_order_relaxed);
+  reading.at = before + (Clock::now() - before) / 2;
+  reading.counters.messages = reading.counters.bytes / setup_.plan.message_bytes;
+  return reading;
+}
+
+void Flow::publish(RunControl& control, const stats::Counters& counters) noexcept {
+  control.live_bytes.fetch_add(counters.bytes - published_bytes_, std::memory_order_relaxed);
+  control.live_messages.fetch_add(counters.messages - published_messages_, std::memory_order_relaxed);
+  published_bytes_ = counters.bytes;
+  published_messages_ = counters.messages;
+}
+
+/// True when each lane has moved a byte or is at its end; with `begun_or_ended` false: when each is at its end.
+bool Flow::all_lanes(bool begun_or_ended) const noexcept {
+  for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
+    const bool ended = counters_[i].state.load(std::memory_order_acquire) != LaneState::running;
+    const bool begun = counters_[i].first_ns.load(std::memory_order_relaxed) != loops::LaneCounters::kNotYet;
+    if (!ended && !(begun_or_ended && begun)) return false;
+  }
+  return true;
+}
+
+Flow::Watch Flow::look(RunControl& control) noexcept {
+  if (control.stop.load(std::memory_order_relaxed)) {
+    stopped_ = true;
+    return Watch::over;
+  }
+  if (all_lanes(false)) return Watch::over;
+  bool lost = false;
+  for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
+    const auto state = counters_[i].state.load(std::memory_order_acquire);
+    // A sender's peer closes its streams one after the other; a receiver's stream that ends inside the window is a loss.
+    lost |= state == LaneState::failed || (!setup_.sending && state == LaneState::ended);
+  }
+  if (lost) return Watch::over;
+  const auto now = read();
+  if (now.counters.bytes != progress_bytes_) {
+    progress_bytes_ = now.counters.bytes;
+    progress_at_ = now.at;
+  } else if (now.at - progress_at_ > kStall) {
+    stalled_ = true;
+    return Watch::over;
+  }
+  return Watch::goes_on;
+}
+
+bool Flow::await_first_bytes(RunControl& control) {
+  while (!all_lanes(true)) {
+    if (look(control) == Watch::over) return false;
+    std::this_thread::sleep_for(kLookForFirst);
+  }
+  return look(control) == Watch::goes_on || (setup_.plan.iterations > 0 && !stopped_);
+}
+
+/// Takes a sample at each interval's end until `end`.
+Flow::Watch Flow::watch_until(Clock::time_point end, RunControl& control) {
+  for (;;) {
+    if (look(control) == Watch::over) return Watch::over;
+    const auto now = Clock::now();
+    if (now >= end) return Watch::goes_on;
+    if (now >= recorder_.next_due()) {
+      const auto reading = read();
+      recorder_.sample(reading.at, reading.counters);
+      if (window_open_) info_.take(reading.at);
+      if (window_open_ && setup_.plan.verify) orders_.check.fetch_add(1, std::memory_order_relaxed);
+      publish(control, reading.counters);
+    }
+    const auto next = std::min(end, recorder_.next_due());
+    std::this_thread::sleep_for(std::clamp<Clock::duration>(next - Clock::now(), Clock::duration::zero(), kLook));
+  }
+}
+
+void Flow::open_window() {
+  softirq_before_ = tcp::read_softirq();
+  info_.take(Clock::now());
+  if (setup_.plan.verify) orders_.check.fetch_add(1, std::memory_order_relaxed);
+  window_open_ = true;
+}
+
+void Flow::close_window(RunControl& control) {
+  auto reading = read();
+  if (all_lanes(false)) {
+    // Nothing moved since the last lane ended, so the window ends there.
+    std::int64_t end = since_epoch(recorder_.window_begin());
+    for (std::size_t i = 0; i < setup_.streams.size(); ++i) end = std::max(end, counters_[i].end_ns.load(std::memory_order_relaxed));
+    reading.at = std::min(reading.at, time_of(end));
+  }
+  recorder_.end_window(reading.at, reading.counters);
+  orders_.phase.store(Phase::drain, std::memory_order_relaxed);
+  window_closed_ = reading.at;
+  info_.take(reading.at);
+  softirq_after_ = tcp::read_softirq();
+  publish(control, reading.counters);
+}
+
+void Flow::measure_time(RunControl& control) {
+  const auto& plan = setup_.plan;
+  const auto first = read();
+  recorder_.start(first.at, first.counters);
+  if (watch_until(first.at + plan.warm_up, control) == Watch::over) return;
+  open_window();
+  const auto begin = read();
+  orders_.phase.store(Phase::measure, std::memory_order_relaxed);
+  recorder_.begin_window(begin.at, begin.counters);
+  window_full_ = watch_until(begin.at + plan.duration, control) == Watch::goes_on;
+  close_window(control);
+}
+
+/// By count there is no warm-up: the window begins when the first block has moved, which itself is not counted, and ends
+/// with the last.
+void Flow::measure_count(RunControl& control) {
+  std::int64_t first_ns = INT64_MAX;
+  stats::Counters before;
+  for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
+    const auto at = counters_[i].first_ns.load(std::memory_order_acquire);
+    if (at == loops::LaneCounters::kNotYet || at >= first_ns) continue;
+    first_ns = at;
+    before.bytes = counters_[i].first_bytes.load(std::memory_order_relaxed);
+  }
+  if (first_ns == INT64_MAX) return;
+  before.messages = before.bytes / setup_.plan.message_bytes;
+  open_window();
+  recorder_.begin_window(time_of(first_ns), before);
+  watch_until(Clock::time_point::max(), control);
+  window_full_ = true;
+  for (std::size_t i = 0; i < setup_.streams.size(); ++i) window_full_ &= counters_[i].state.load() == LaneState::finished;
+  close_window(control);
+}
+
+void Flow::hold_on(RunControl& control) {
+  const bool both = setup_.plan.direction == plan::Direction::both;
+  const auto until = Clock::now() + (setup_.hold != nullptr ? Clock::duration(kMaxHold) : Clock::duration(kBothLinger));
+  if (setup_.hold == nullptr && !both) return;
+  while (Clock::now() < until && look(control) == Watch::goes_on) {
+    if (setup_.hold != nullptr && !setup_.hold->load(std::memory_order_relaxed)) return;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+void Flow::await_close(RunControl& control) {
+  const auto until = Clock::now() + kCloseMargin + (setup_.hold != nullptr ? Clock::duration(kMaxHold) : Clock::duration::zero());
+  while (Clock::now() < until && !control.peer_done.load(std::memory_order_relaxed) && look(control) == Watch::goes_on) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+FlowResult Flow::run(RunControl& control) {
+  const bool by_count = setup_.plan.iterations > 0;
+  if (by_count) orders_.phase = Phase::measure;
+  start_threads();
+  if (await_first_bytes(control)) {
+    if (by_count) measure_count(control);
+    else measure_time(control);
+  }
+  if (window_full_ && !stopped_) {
+    if (setup_.sending) await_close(control);
+    else hold_on(control);
+  }
+  stop_threads();
+  if (!setup_.sending) {
+    for (auto* stream : setup_.streams) stream->close();
+  }
+  return collect();
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,118 @@
+#include "bench/tcp_ping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "memory/pattern.h"
+#include "stats/summary.h"
+
+namespace railgauge::bench {
+namespace {
+
+using loops::RoundTripEnd;
+
+results::ErrorInfo run_error(ErrorKind kind, int code, const std::string& text) {
+  return results::ErrorInfo{.kind = name_of(kind), .code = code, .stage = "run", .side = "", .text = text};
+}
+
+}  // namespace
+
+double schedule_rate(const plan::Plan& plan) noexcept {
+  if (plan.load_rate_per_s > 0) return plan.load_rate_per_s;
+  return plan.under_load ? kLoadedRate : 0;
+}
+
+Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
+    : plan_(plan), stream_(stream), cpu_(cpu), message_({.bytes = plan.message_bytes}), reply_({.bytes = plan.message_bytes}) {
+  memory::fill_pattern(message_.span(), 0, memory::Pattern{.seed = plan.message_bytes});
+}
+
+loops::RoundTripJob Ping::job(const RunControl& control) const noexcept {
+  return {.stream = &stream_,
+          .message = message_.span(),
+          .reply = reply_.span(),
+          .warm_up = plan_.warm_up,
+          .duration = plan_.duration,
+          .iterations = plan_.iterations,
+          .verify = plan_.verify,
+          .rate_per_s = schedule_rate(plan_),
+          .stop = &control.stop};
+}
+
+void Ping::judge(PingResult& result) const {
+  const auto& outcome = result.outcome;
+  const auto after = fmt::format("after {} round trips", outcome.recorded + outcome.warm_up);
+  switch (outcome.end) {
+    case RoundTripEnd::planned:
+    case RoundTripEnd::stopped: break;
+    case RoundTripEnd::peer_gone:
+      result.error = run_error(ErrorKind::peer, outcome.error, fmt::format("the peer closed the round-trip connection {}", after));
+      break;
+    case RoundTripEnd::stalled:
+      result.error = run_error(ErrorKind::timeout, outcome.error, fmt::format("no reply for 5 s {}", after));
+      break;
+    case RoundTripEnd::failed:
+      result.error = run_error(ErrorKind::system, outcome.error, fmt::format("round trip {}: {}", after, errno_text(outcome.error)));
+      break;
+  }
+}
+
+void Ping::note_checks(PingResult& result) const {
+  if (!plan_.verify) return;
+  const auto& outcome = result.outcome;
+  results::Verification found{.checked_bytes = outcome.checked_bytes, .mismatched_bytes = outcome.mismatched_bytes,
+                              .first_offset = {}, .expected = {}, .found = {}};
+  if (outcome.first_mismatch) {
+    found.first_offset = outcome.first_mismatch;
+    found.expected = std::to_integer<int>(outcome.expected);
+    found.found = std::to_integer<int>(outcome.found);
+    if (!result.error) {
+      result.error = run_error(ErrorKind::data, 0, fmt::format("{} of {} echoed bytes differ; first at offset {}: expected 0x{:02x}, found 0x{:02x}",
+                                                               outcome.mismatched_bytes, outcome.checked_bytes, *found.first_offset, *found.expected, *found.found));
+      result.error->stage = "verify";
+    }
+  }
+  result.verification = found;
+}
+
+PingResult Ping::measure(RunControl& control) noexcept {
+  PingResult result;
+  ThreadWatch watch;
+  if (!watch.bind(cpu_)) result.warnings.push_back("the round-trip thread could not be bound to its CPU");
+  stats::LatencyRecorder from_send;
+  stats::LatencyRecorder from_intended;
+  watch.begin();
+  const auto work = job(control);
+  const bool open_loop = work.rate_per_s > 0;
+  result.outcome = open_loop ? loops::run_scheduled_round_trips(work, from_intended, from_send) : loops::run_round_trips(work, from_send);
+  watch.end();
+  stream_.shut_down();
+  result.thread = watch.usage();
+  result.latency = stats::latency_summary(from_send);
+  if (open_loop) result.from_intended = stats::latency_summary(from_intended);
+  result.histogram = (open_loop ? from_intended : from_send).histogram.to_data();
+  if (result.outcome.unanswered > 0) {
+    result.warnings.push_back(fmt::format("{} messages of the window were not answered by its end and are in no percentile", result.outcome.unanswered));
+  }
+  control.live_messages.fetch_add(result.outcome.recorded, std::memory_order_relaxed);
+  judge(result);
+  note_checks(result);
+  return result;
+}
+
+PingResult Ping::echo(RunControl& control) noexcept {
+  PingResult result;
+  ThreadWatch watch;
+  if (!watch.bind(cpu_)) result.warnings.push_back("the echoing thread could not be bound to its CPU");
+  watch.begin();
+  result.outcome = loops::run_echo(job(control));
+  watch.end();
+  stream_.shut_down();
+  result.thread = watch.usage();
+  judge(result);
+  return result;
+}
+
+}  // namespace railgauge::bench

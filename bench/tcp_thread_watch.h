@@ -1,0 +1,29 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "results/record.h"
+
+namespace railgauge::bench {
+
+/// The CPU time of one measuring thread over its measured window. All calls by that thread; read after it was joined.
+class ThreadWatch {
+ public:
+  /// Binds the calling thread to `cpu`; −1: leaves it. False when the kernel refuses (the CPU is offline or not allowed).
+  bool bind(int cpu) noexcept;
+  void begin() noexcept;
+  void end() noexcept;
+  bool bound() const noexcept { return cpu_ >= 0; }
+  results::ThreadUsage usage() const noexcept { return usage_; }
+  /// CPU time over elapsed time, 0…1; 0 before end().
+  double cpu_share() const noexcept;
+
+ private:
+  int cpu_ = -1;
+  Clock::time_point begin_at_{};
+  results::ThreadUsage at_begin_;
+  results::ThreadUsage usage_;
+};
+
+}  // namespace railgauge::bench

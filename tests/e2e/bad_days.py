@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Bad input, dead peers, full disks: a clear sentence, the right exit code, bounded time, nothing lost, the server lives on."""
+import os
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from harness import PROGRAM, SLOW, Server, RailgaugeTest, call, environment, free_port
+
+
+class Usage(RailgaugeTest):
+    def refused(self, *arguments, says):
+        done = call(*arguments, cwd=self.here)
+        self.assertEqual(done.returncode, 2, f"{arguments}: {done.stdout}{done.stderr}")
+        self.assert_says(done.stdout + done.stderr, *says)
+        self.assertLess(done.seconds, 3 * SLOW)
+        self.assertEqual(self.records(), [])
+
+    def test_bad_options(self):
+        self.refused("rdma", "h", "--size", "12abc", says=["12abc"])
+        self.refused("rdma", "h", "--size", "0", says=["0"])
+        self.refused("rdma", "h", "--depth", "100", "--post-batch", "16", says=["100", "16"])
+        self.refused("rdma", "h", "--op", "scribble", says=["scribble", "write"])
+        self.refused("rdma", "h", "--op", "fetch_add", "--size", "16", says=["16", "8"])
+        self.refused("tcp", "h", "--duration", "1sec", says=["1sec"])
+        self.refused("tcp", "h", "--streams", "0", says=["streams"])
+        self.refused("check", says=["HOST"])
+        self.refused("nonsense", says=["nonsense"])
+
+    def test_output_that_exists_is_kept(self):
+        path = self.here / "kept.json"
+        path.write_text("mine")
+        done = call("check", "--self", "--quick", "--no-rdma", "--output", path, cwd=self.here)
+        self.assertEqual(done.returncode, 2)
+        self.assert_says(done.stderr, "exists")
+        self.assertEqual(path.read_text(), "mine")
+        self.assertLess(done.seconds, 3 * SLOW, "it should say so before measuring")
+
+
+class Unreachable(RailgaugeTest):
+    def failed(self, *arguments, says, within=15, token=None):
+        env = environment()
+        if token is not None:
+            env["RAILGAUGE_TOKEN"] = token
+        done = call(*arguments, cwd=self.here, env=env)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assert_says(done.stderr, *says)
+        self.assertLess(done.seconds, within * SLOW)
+        record = self.only_record()
+        self.assertEqual(record["outcome"], "failed")
+        self.assertIsNotNone(record["error"])
+        return record
+
+    def test_unknown_host(self):
+        self.failed("check", "no-such-host.invalid", says=["no-such-host.invalid"])
+
+    def test_closed_port(self):
+        port = free_port()
+        self.failed("check", "127.0.0.1", "--port", port, says=[str(port), "railgauge serve"])
+
+    def test_wrong_token(self):
+        with Server() as server:
+            self.failed("check", "127.0.0.1", "--port", server.port, says=["token"], token="another-token-entirely")
+            self.assertTrue(server.alive())
+
+    def test_server_that_says_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            self.failed("check", "127.0.0.1", "--port", silent.getsockname()[1], says=["127.0.0.1"])
+
+    def test_server_that_talks_http(self):
+        with socket.create_server(("127.0.0.1", 0)) as web:
+            def answer():
+                peer, _ = web.accept()
+                peer.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 200\r\n\r\n" + b"x" * 400)
+                time.sleep(1)
+                peer.close()
+            threading.Thread(target=answer, daemon=True).start()
+            self.failed("check", "127.0.0.1", "--port", web.getsockname()[1], says=["127.0.0.1"])
+
+
+class ServerOutlives(RailgaugeTest):
+    def check_works(self, server):
+        done = call("tcp", "127.0.0.1", "--port", server.port, "--duration", "200ms", "--format", "json", cwd=self.here)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout[-500:])
+        self.judged(done.stdout)
+
+    def test_garbage_silence_and_half_frames(self):
+        with Server() as server:
+            held = []
+            for payload in (b"", b"GET / HTTP/1.0\r\n\r\n", os.urandom(4096), b"RAILGAUG", b"\x16\x03\x01\x02\x00\x01\x00"):
+                s = socket.create_connection(("127.0.0.1", server.port))
+                s.sendall(payload)
+                held.append(s)
+            self.check_works(server)
+            for s in held:
+                s.close()
+            self.check_works(server)
+
+    def test_ten_thousand_connects(self):
+        count = 10_000 if SLOW == 1 else 2_000
+        with Server() as server:
+            begin = time.monotonic()
+            for _ in range(count):
+                socket.create_connection(("127.0.0.1", server.port)).close()
+            self.check_works(server)
+            self.assertLess(time.monotonic() - begin, 60 * SLOW)
+
+    def test_second_client_is_told_busy(self):
+        with Server() as server:
+            first = subprocess.Popen([PROGRAM, "tcp", "127.0.0.1", "--port", str(server.port), "--duration", "3s", "--format", "json"],
+                                     env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.here)
+            time.sleep(1)
+            second = call("tcp", "127.0.0.1", "--port", server.port, "--duration", "1s", cwd=self.here)
+            self.assertEqual(second.returncode, 3)
+            self.assert_says(second.stderr, "busy with", "for")
+            self.assertEqual(first.wait(30 * SLOW), 0)
+            self.check_works(server)
+
+    def test_client_killed_in_mid_run(self):
+        with Server() as server:
+            client = subprocess.Popen([PROGRAM, "tcp", "127.0.0.1", "--port", str(server.port), "--duration", "30s"], env=environment(),
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.here)
+            time.sleep(1.5)
+            client.kill()
+            client.wait()
+            begin = time.monotonic()
+            while time.monotonic() - begin < 10 * SLOW:
+                done = call("tcp", "127.0.0.1", "--port", server.port, "--duration", "200ms", "--format", "json", cwd=self.here)
+                if done.returncode == 0:
+                    break
+                self.assert_says(done.stderr, "busy")
+                time.sleep(0.3)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(time.monotonic() - begin, 8 * SLOW, "a vanished client must be noticed within 5 s")
+
+
+class Interrupted(RailgaugeTest):
+    def partial(self, record):
+        self.assertEqual(record["outcome"], "partial")
+        self.assertEqual(record["exit_code"], 3)
+        self.assert_no_leftovers()
+
+    def start(self, server, *arguments, simulated=False):
+        return subprocess.Popen([PROGRAM, *arguments, "127.0.0.1", "--port", str(server.port)], env=environment(simulated),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.here)
+
+    def test_ctrl_c_on_the_client_keeps_the_record(self):
+        with Server() as server:
+            client = self.start(server, "tcp", "--duration", "30s")
+            time.sleep(2)
+            client.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            out, err = client.communicate(timeout=30 * SLOW)
+            self.assertLess(time.monotonic() - begin, 5 * SLOW)
+            self.assertEqual(client.returncode, 3, out + err)
+            record = self.only_record()
+            self.partial(record)
+            self.assertEqual(record["measurements"][0]["outcome"], "partial")
+            self.assertTrue(server.alive())
+
+    def test_server_killed_in_mid_run(self):
+        server = Server()
+        client = self.start(server, "tcp", "--duration", "30s")
+        time.sleep(2)
+        server.stop(signal.SIGKILL)
+        begin = time.monotonic()
+        out, err = client.communicate(timeout=30 * SLOW)
+        self.assertLess(time.monotonic() - begin, 6 * SLOW, "a vanished peer must be noticed within 5 s")
+        self.assertEqual(client.returncode, 3, out + err)
+        self.partial(self.only_record())
+
+    def test_server_killed_during_rdma(self):
+        self.need_simverbs()
+        server = Server(simulated=True)
+        client = self.start(server, "rdma", "--duration", "30s", simulated=True)
+        time.sleep(2)
+        server.stop(signal.SIGKILL)
+        out, err = client.communicate(timeout=30 * SLOW)
+        self.assertEqual(client.returncode, 3, out + err)
+        self.partial(self.only_record())
+
+    def test_ctrl_c_on_the_server_ends_both(self):
+        with Server() as server:
+            client = self.start(server, "tcp", "--duration", "30s")
+            time.sleep(2)
+            server.process.send_signal(signal.SIGINT)
+            out, err = client.communicate(timeout=20 * SLOW)
+            self.assertEqual(client.returncode, 3, out + err)
+            self.partial(self.only_record())
+            self.assertEqual(server.process.wait(10 * SLOW), 0)
+
+
+class FullDisk(RailgaugeTest):
+    def test_record_goes_to_stdout_when_the_file_cannot_be_written(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        done = call("check", "--self", "--quick", "--no-rdma", cwd=self.here, preexec_fn=small_files)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assert_says(done.stderr, "File too large", "stdout")
+        self.judged(done.stdout[done.stdout.index("\n{") + 1:])
+        self.assertEqual(self.records(), [])
+        self.assert_no_leftovers()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Who may include whom (design: one direction of data, no cycles). Reads the #include lines of lib/ and bench/ and fails on
+an edge that the table does not allow, on a third-party header outside its folder, and on a folder the table does not know."""
+import pathlib
+import re
+import sys
+
+ALLOWED = {
+    "base": set(),
+    "stats": {"base"},
+    "host": {"base"},
+    "rates": {"base", "host"},  # host: the plain structs of facts.h only
+    "memory": {"base"},
+    "plan": {"base"},
+    "transport": {"base", "memory", "plan"},
+    "tcp": {"transport", "memory", "base"},
+    "verbs": {"transport", "memory", "base", "host"},  # host: describes devices in the structs of facts.h
+    "loops": {"transport", "stats", "plan", "base", "memory"},
+    "results": {"base", "host", "stats", "plan", "rates"},
+    "control": {"base", "transport"},  # transport: offer.h only
+    "report": {"results", "rates", "stats", "host", "plan", "base"},
+}
+DATA_ONLY = {("rates", "host"): {"host/facts.h"}, ("verbs", "host"): {"host/facts.h"}, ("control", "transport"): {"transport/offer.h"}}
+OWNERS = {  # third-party header → the only folders that may see it
+    r"infiniband/|rdma/": {"lib/verbs", "tests"},
+    r"nlohmann/": {"lib/results", "lib/control", "tests"},
+    r"CLI/": {"bench", "tests"},
+    r"sodium": {"lib/control", "lib/results", "tests"},
+    r"benchmark/": {"bench/micro"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
+
+
+def folder_of(path, root):
+    parts = path.relative_to(root).parts
+    return "/".join(parts[:2]) if parts[0] in ("lib",) or parts[:2] == ("bench", "micro") else parts[0]
+
+
+def faults_of(path, root):
+    folder = folder_of(path, root)
+    module = folder.split("/")[1] if folder.startswith("lib/") else None
+    if module is not None and module not in ALLOWED:
+        yield f"{path}: lib/{module} is not in the table of tests/layers.py"
+        return
+    for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        for pattern, owners in OWNERS.items():
+            if re.match(pattern, header) and folder not in owners:
+                yield f"{path}: <{header}> may only be seen by {', '.join(sorted(owners))}"
+        target = header.split("/")[0]
+        if module is None or target == module:
+            continue
+        if target == "bench":
+            yield f"{path}: lib must not include {header}"
+        elif target in ALLOWED:
+            if target not in ALLOWED[module]:
+                yield f"{path}: {module} must not include {header}"
+            elif header not in DATA_ONLY.get((module, target), {header}):
+                yield f"{path}: {module} may only include {', '.join(DATA_ONLY[(module, target)])} of {target}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    files = [p for top in ("lib", "bench") for p in sorted((root / top).rglob("*")) if p.suffix in (".h", ".cc")]
+    faults = [fault for p in files for fault in faults_of(p, root)]
+    print("\n".join(faults) if faults else f"{len(files)} files keep the layers")
+    return 1 if faults or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
