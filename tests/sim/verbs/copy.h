@@ -1,0 +1,29 @@
+/// Copies as a NIC stores a message: a reader that sees the last byte sees every byte before it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace railgauge::simverbs {
+
+/// Stores `size` bytes; the last one (the whole word for aligned 1, 2, 4 and 8 bytes) becomes visible last.
+inline void copy_in_order(void* to, const void* from, std::size_t size) noexcept {
+  auto* target = static_cast<unsigned char*>(to);
+  const auto* source = static_cast<const unsigned char*>(from);
+  if (size == 8 && reinterpret_cast<std::uintptr_t>(target) % 8 == 0) {
+    std::uint64_t word;
+    std::memcpy(&word, source, 8);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(target), word, __ATOMIC_RELEASE);
+    return;
+  }
+  if (size == 0) return;
+  const unsigned char last = source[size - 1];
+  std::memcpy(target, source, size - 1);
+#if defined(__x86_64__)
+  if (size >= 4096) __builtin_ia32_sfence();  // libc may have used stores that bypass the cache
+#endif
+  __atomic_store_n(target + size - 1, last, __ATOMIC_RELEASE);
+}
+
+}  // namespace railgauge::simverbs

@@ -1,0 +1,85 @@
+/// Locks of the stand-in device: one inside a process, one between processes.
+#pragma once
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+namespace railgauge::simverbs {
+
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+/// A spin lock of one process. Gives the CPU away after a while: on two cores the holder may be waiting for it.
+class Spinlock {
+ public:
+  void lock() noexcept {
+    for (unsigned tries = 0; taken_.exchange(true, std::memory_order_acquire);) {
+      while (taken_.load(std::memory_order_relaxed)) {
+        if (++tries % 128 == 0) sched_yield();
+        cpu_relax();
+      }
+    }
+  }
+  bool try_lock() noexcept {
+    return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+/// The process's own id, read once: getpid() is a system call and would be paid for every message.
+inline std::uint32_t own_pid() noexcept {
+  static const auto pid = static_cast<std::uint32_t>(getpid());
+  return pid;
+}
+
+/// A spin lock in shared memory. It names its holder, so that a lock left behind by a killed process can be taken over.
+class SharedLock {
+ public:
+  void lock() noexcept {
+    std::uint32_t expected = 0;
+    while (!holder_.compare_exchange_weak(expected, own_pid(), std::memory_order_acquire)) {
+      wait(expected);
+      expected = 0;
+    }
+  }
+  void unlock() noexcept { holder_.store(0, std::memory_order_release); }
+
+ private:
+  void wait(std::uint32_t holder) noexcept {
+    for (unsigned tries = 1; holder != 0 && holder_.load(std::memory_order_relaxed) == holder; ++tries) {
+      cpu_relax();
+      if (tries % 128 == 0) sched_yield();
+      if (tries % 4096 == 0 && kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH) {
+        holder_.compare_exchange_strong(holder, 0);
+      }
+    }
+  }
+  std::atomic<std::uint32_t> holder_;
+};
+
+/// Holds a lock of either kind for a scope.
+template <class Lock>
+class Guard {
+ public:
+  explicit Guard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~Guard() { lock_.unlock(); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace railgauge::simverbs

@@ -1,0 +1,20 @@
+/// Ending requests, and keeping those that cannot be carried out yet.
+#pragma once
+#include "execute.h"
+#include "objects.h"
+
+namespace railgauge::simverbs {
+
+/// Acts on the outcome of the request posted last: completes it, or keeps it for later (sq_lock held).
+void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& outcome) noexcept;
+
+/// Keeps a request. `why` is the outcome of a first try, if there was one.
+void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck) noexcept;
+
+/// Ends a request with WR_FLUSH_ERR.
+void finish_flushed(SimQp& qp, const ibv_send_wr& wr, std::uint32_t sq_index) noexcept;
+
+/// Carries out a request with byte `flip` of its data inverted on the way; −1 for none.
+Outcome execute_flipped(SimQp& qp, const ibv_send_wr& wr, std::int64_t flip) noexcept;
+
+}  // namespace railgauge::simverbs

@@ -1,0 +1,46 @@
+/// Moving bytes between this process and a peer's registered memory.
+#pragma once
+#include "copy.h"
+#include "fabric.h"
+#include "memory.h"
+#include "objects.h"
+
+namespace railgauge::simverbs {
+
+/// Owner address of an address the peer's key covers.
+inline std::uint64_t owner_address(const MrShared& mr, std::uint64_t iova) noexcept {
+  return mr.address + (iova - mr.iova);
+}
+
+/// Where [address, +length) of the owner can be touched directly, or null.
+inline char* direct(Target& t, const MrShared& mr, std::uint64_t address, std::uint64_t length) noexcept {
+  if (t.peer->own_process) return reinterpret_cast<char*>(address);
+  if (address < mr.reach_lo || address + length > mr.reach_hi) return nullptr;
+  if (address < t.window.lo || address + length > t.window.hi) return nullptr;
+  return t.window.base + (address - t.window.lo);
+}
+
+/// As direct(), mapping the piece of memory first when needed. Null when it spans two pieces or cannot be mapped.
+char* reach(Target& t, const MrShared& mr, std::uint64_t address, std::uint64_t length) noexcept;
+
+/// The general case: pieces, and memory that only the system can reach. False when it cannot be done.
+bool write_in_pieces(Target& t, const MrShared& mr, std::uint64_t address, const char* from, std::uint64_t length) noexcept;
+bool read_in_pieces(Target& t, const MrShared& mr, std::uint64_t address, char* to, std::uint64_t length) noexcept;
+
+inline bool write_peer(Target& t, const MrShared& mr, std::uint64_t address, const char* from, std::uint64_t length) noexcept {
+  if (char* to = direct(t, mr, address, length); to != nullptr) {
+    copy_in_order(to, from, length);
+    return true;
+  }
+  return write_in_pieces(t, mr, address, from, length);
+}
+
+inline bool read_peer(Target& t, const MrShared& mr, std::uint64_t address, char* to, std::uint64_t length) noexcept {
+  if (const char* from = direct(t, mr, address, length); from != nullptr) {
+    copy_in_order(to, from, length);
+    return true;
+  }
+  return read_in_pieces(t, mr, address, to, length);
+}
+
+}  // namespace railgauge::simverbs
