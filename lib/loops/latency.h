@@ -1,0 +1,111 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include "base/tsc.h"
+#include "loops/outcome.h"
+#include "stats/histogram.h"
+#include "transport/work_queue.h"
+
+namespace railgauge::loops {
+
+using std::chrono::nanoseconds;
+
+/// What every latency loop has. One lane (0) of the queue is used, every request signalled.
+struct LatencySettings {
+  std::uint32_t ring = 16;              ///< send slots prepared, at least 4; as many may be in flight
+  std::uint32_t receives = 0;           ///< receive slots prepared and posted (modes by completion), at least 2
+  std::uint64_t iterations = 0;         ///< samples wanted; 0: by duration
+  nanoseconds warm_up{};
+  nanoseconds duration{};
+  nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait of the initiator for one answer
+  nanoseconds idle_limit = std::chrono::seconds(10);   ///< longest wait of the responder for one question
+  bool halved = true;                   ///< samples are half round trips
+  bool events = false;                  ///< by completion only: sleep instead of spinning
+};
+
+/// What a latency loop says; the samples are in the recorder it was given.
+struct LatencyOutcome {
+  Ending ending = Ending::finished;
+  Fault fault;
+  std::uint64_t rounds = 0;             ///< round trips or requests, warm-up included
+};
+
+/// Decides what is warm-up, what is recorded and when there is enough.
+class Sampler {
+ public:
+  Sampler(const LatencySettings& settings, const TickClock& clock, stats::LatencyRecorder& recorder, Live live)
+      : clock_(clock),
+        recorder_(recorder),
+        live_(live),
+        warm_up_ticks_(clock.ticks_of(settings.warm_up)),
+        duration_ticks_(settings.iterations > 0 ? 0 : clock.ticks_of(settings.duration)),
+        wanted_(settings.iterations > 0 ? settings.iterations : ~0ULL),
+        divisor_(settings.halved ? 2 : 1) {}
+
+  void start(std::uint64_t tick) noexcept {
+    window_tick_ = tick + warm_up_ticks_;
+    end_tick_ = duration_ticks_ > 0 ? window_tick_ + duration_ticks_ : ~0ULL;
+  }
+  std::uint64_t window_tick() const noexcept { return window_tick_; }
+  std::uint64_t end_tick() const noexcept { return end_tick_; }
+  bool wants(std::uint64_t begin) const noexcept { return begin >= window_tick_; }
+  /// True if a sample that began at `begin` and ends at `end` is the last one.
+  bool last(std::uint64_t begin, std::uint64_t end) const noexcept {
+    return end >= end_tick_ || (samples_ + 1 >= wanted_ && wants(begin));
+  }
+  bool enough() const noexcept { return samples_ >= wanted_; }
+  void add(std::uint64_t begin, std::uint64_t end) noexcept {
+    if (!wants(begin)) return;
+    auto ns = static_cast<std::int64_t>(clock_.nanoseconds_of(end - begin) / divisor_);
+    recorder_.record(clock_.duration_of(end - window_tick_), nanoseconds(ns));
+    if ((++samples_ & kPublishMask) == 0 && live_.messages != nullptr) live_.messages->fetch_add(kPublishMask + 1, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint64_t kPublishMask = 1023;
+  const TickClock& clock_;
+  stats::LatencyRecorder& recorder_;
+  Live live_;
+  std::uint64_t warm_up_ticks_;
+  std::uint64_t duration_ticks_;
+  std::uint64_t wanted_;
+  std::uint64_t divisor_;
+  std::uint64_t window_tick_ = 0;
+  std::uint64_t end_tick_ = ~0ULL;
+  std::uint64_t samples_ = 0;
+};
+
+/// Posts one request at a time on lane 0 and takes its completions when there is time for it. Remembers the first fault.
+class SendSide {
+ public:
+  SendSide(transport::WorkQueue& queue, std::uint32_t ring) : queue_(queue), ring_(ring) {}
+  /// False on a fault. Never more than `ring` in flight: the caller reaps before.
+  bool post() noexcept {
+    transport::PostResult result = queue_.post(0, slot_, 1);
+    if (result.accepted != 1) return refused(result.error);
+    ++in_flight_;
+    if (++slot_ == ring_) slot_ = 0;
+    return true;
+  }
+  /// Takes what has completed, without waiting; false on a fault.
+  bool reap() noexcept;
+  /// Accounts for a poll's answer: `n` completions in `done`, or −errno; false on a fault. `done` may be overwritten.
+  bool took(int n, std::span<transport::Completion> done) noexcept;
+  bool full() const noexcept { return in_flight_ >= ring_; }
+  std::uint32_t in_flight() const noexcept { return in_flight_; }
+  const Fault& fault() const noexcept { return fault_; }
+  void fail(const Fault& fault) noexcept { fault_ = fault; }
+
+ private:
+  bool refused(int error) noexcept;
+  transport::WorkQueue& queue_;
+  std::uint32_t ring_;
+  std::uint32_t slot_ = 0;
+  std::uint32_t in_flight_ = 0;
+  Fault fault_;
+};
+
+}  // namespace railgauge::loops

@@ -1,0 +1,135 @@
+#include "loops/open_loop.h"
+
+#include <array>
+#include <vector>
+
+#include "loops/poll.h"
+
+namespace railgauge::loops {
+namespace {
+
+using transport::Completion;
+
+class OpenLoop {
+ public:
+  OpenLoop(transport::WorkQueue& queue, const OpenLoopSettings& settings, Flags flags, const TickClock& clock,
+           stats::LatencyRecorder& from_intended, stats::LatencyRecorder& from_posted, Live live)
+      : queue_(queue),
+        settings_(settings),
+        flags_(flags),
+        clock_(clock),
+        intended_(settings.latency, clock, from_intended, live),
+        posted_(settings.latency, clock, from_posted, Live{}),
+        period_ticks_(clock.ticks_per_ns() * 1e9 / settings.rate_per_s),
+        late_ticks_(clock.ticks_of(settings.late_after)),
+        stall_ticks_(clock.ticks_of(settings.latency.stall_limit)),
+        post_ticks_(settings.latency.ring) {}
+
+  OpenLoopOutcome run() noexcept {
+    begin_ = clock_.now();
+    progress_ = begin_;
+    intended_.start(begin_);
+    posted_.start(begin_);
+    while (turn()) {
+    }
+    outcome_.latency.rounds = completed_;
+    return outcome_;
+  }
+
+ private:
+  std::uint64_t instant(std::uint64_t k) const noexcept {
+    // Double holds integers exactly up to 2^53 ticks, 35 days at 3 GHz.
+    return begin_ + static_cast<std::uint64_t>(static_cast<double>(k) * period_ticks_);
+  }
+  bool more() const noexcept {
+    return instant(sent_) < intended_.end_tick() && (settings_.latency.iterations == 0 || window_sent_ < settings_.latency.iterations);
+  }
+
+  bool turn() noexcept {
+    std::uint64_t now = clock_.now();
+    while (more() && instant(sent_) <= now && sent_ - completed_ < settings_.latency.ring) {
+      if (!post(now)) return false;
+      now = clock_.now();
+    }
+    if (!take()) return false;
+    if (!more() && sent_ == completed_) return end(Ending::finished);
+    if (flags_.stopping()) return end(Ending::stopped);
+    now = clock_.now();
+    if (sent_ == completed_) progress_ = now;  // nothing in flight, nothing can be late
+    if (now - progress_ < stall_ticks_) return true;
+    return fail({.what = more() ? Failure::stalled : Failure::drain, .code = 0, .receiving = false, .completion = {}});
+  }
+
+  bool post(std::uint64_t now) noexcept {
+    transport::PostResult result = queue_.post(0, slot_, 1);
+    if (result.accepted != 1)
+      return fail({.what = Failure::post, .code = result.error, .receiving = false, .completion = Completion{.lane = 0, .slot = slot_}});
+    if (intended_.wants(instant(sent_))) {
+      ++window_sent_;
+      if (now - instant(sent_) > late_ticks_) ++outcome_.late_sends;
+    }
+    post_ticks_[slot_] = now;
+    if (++slot_ == settings_.latency.ring) slot_ = 0;
+    ++sent_;
+    return true;
+  }
+
+  bool take() noexcept {
+    int n = queue_.poll(completions_);
+    if (n < 0) return fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
+    if (n == 0) return true;
+    std::uint64_t now = clock_.now_ordered();
+    for (int i = 0; i < n; ++i) {
+      const Completion& c = completions_[static_cast<std::size_t>(i)];
+      if (c.status != transport::kSuccess) {
+        Completion failed = c;
+        return fail(fault_of(queue_, failed, false, completions_));
+      }
+      intended_.add(instant(completed_), now);
+      posted_.add(post_ticks_[completed_ % settings_.latency.ring], now);
+      ++completed_;
+    }
+    progress_ = now;
+    return true;
+  }
+
+  bool end(Ending ending) noexcept {
+    outcome_.latency.ending = ending;
+    if (ending == Ending::finished) return false;
+    std::uint64_t until = std::min(clock_.now(), intended_.end_tick());
+    if (until > instant(sent_)) outcome_.unsent = static_cast<std::uint64_t>(static_cast<double>(until - instant(sent_)) / period_ticks_) + 1;
+    return false;
+  }
+  bool fail(const Fault& fault) noexcept {
+    outcome_.latency.fault = fault;
+    return end(Ending::failed);
+  }
+
+  transport::WorkQueue& queue_;
+  const OpenLoopSettings& settings_;
+  const Flags flags_;
+  const TickClock& clock_;
+  Sampler intended_;
+  Sampler posted_;
+  const double period_ticks_;
+  const std::uint64_t late_ticks_;
+  const std::uint64_t stall_ticks_;
+  std::vector<std::uint64_t> post_ticks_;
+  std::array<Completion, kPollBatch> completions_;
+  OpenLoopOutcome outcome_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t progress_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t completed_ = 0;
+  std::uint64_t window_sent_ = 0;
+  std::uint32_t slot_ = 0;
+};
+
+}  // namespace
+
+OpenLoopOutcome send_by_schedule(transport::WorkQueue& queue, const OpenLoopSettings& settings, Flags flags, const TickClock& clock,
+                                 stats::LatencyRecorder& from_intended, stats::LatencyRecorder& from_posted, Live live) {
+  return OpenLoop(queue, settings, flags, clock, from_intended, from_posted, live).run();
+}
+
+}  // namespace railgauge::loops

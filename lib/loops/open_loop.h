@@ -1,0 +1,24 @@
+#pragma once
+#include "loops/latency.h"
+
+namespace railgauge::loops {
+
+/// Requests sent by the clock and not by the answers: the k-th at begin + k/rate, whatever became of those before. A stall
+/// then costs every request that should have gone out meanwhile, as it would a user (no coordinated omission).
+struct OpenLoopSettings {
+  LatencySettings latency;              ///< `halved` must be false; `ring` requests may be in flight
+  double rate_per_s = 0;                ///< > 0
+  nanoseconds late_after = std::chrono::microseconds(1);  ///< a request posted later than this after its instant counts as late
+};
+
+struct OpenLoopOutcome {
+  LatencyOutcome latency;
+  std::uint64_t late_sends = 0;         ///< in the window
+  std::uint64_t unsent = 0;             ///< instants in the window that no request was posted for, because the loop was stopped or failed
+};
+
+/// `from_intended`: samples from the intended instant to the completion; `from_posted`: from the post. Lane 0.
+OpenLoopOutcome send_by_schedule(transport::WorkQueue& queue, const OpenLoopSettings& settings, Flags flags, const TickClock& clock,
+                                 stats::LatencyRecorder& from_intended, stats::LatencyRecorder& from_posted, Live live);
+
+}  // namespace railgauge::loops

@@ -1,0 +1,114 @@
+#include "loops/ping_pong_memory.h"
+
+#include "loops/poll.h"
+
+namespace railgauge::loops {
+namespace {
+
+std::byte stamp_of(std::uint64_t round) noexcept { return static_cast<std::byte>(round & 0xFF); }
+
+void write_stamp(Stamps stamps, std::uint64_t round) noexcept {
+  *stamps.outgoing = stamp_of(round);
+  // The device reads the message after the doorbell; compilers may not move the store behind it, and providers fence.
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+enum class Seen { yes, over, fault };
+
+/// What ends a wait other than the answer.
+struct Wait {
+  std::uint64_t limit_ticks;
+  bool until_peer_ends;
+};
+
+/// Spins until the incoming stamp is that of `round`. The flags, the clock and the send queue are looked at between rounds of spinning.
+Seen await(Stamps stamps, std::uint64_t round, const Wait& wait, SendSide& sends, Flags flags, const TickClock& clock) noexcept {
+  const std::byte wanted = stamp_of(round);
+  std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
+  for (;;) {
+    for (std::uint32_t i = 0; i < kEmptyPolls; ++i) {
+      if (*stamps.incoming == wanted) {
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return Seen::yes;
+      }
+    }
+    if (!sends.reap()) return Seen::fault;
+    if (flags.stopping() || (wait.until_peer_ends && flags.peer_ended())) return Seen::over;
+    std::uint64_t now = clock.now();
+    if (since == 0) since = now;
+    if (now - since < wait.limit_ticks) continue;
+    sends.fail({.what = Failure::stalled, .code = 0, .receiving = true, .completion = {}});
+    return Seen::fault;
+  }
+}
+
+/// Makes room for one more request; false on a fault or when it takes too long.
+bool make_room(SendSide& sends, std::uint64_t limit_ticks, const TickClock& clock) noexcept {
+  std::uint64_t since = clock.now();
+  while (sends.full()) {
+    if (!sends.reap()) return false;
+    if (!sends.full() || clock.now() - since < limit_ticks) continue;
+    sends.fail({.what = Failure::stalled, .code = 0, .receiving = false, .completion = {}});
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings& settings, Stamps stamps, Flags flags, const TickClock& clock,
+                              stats::LatencyRecorder& recorder, Live live) noexcept {
+  SendSide sends(queue, settings.ring);
+  Sampler sampler(settings, clock, recorder, live);
+  LatencyOutcome outcome;
+  const std::uint64_t limit = clock.ticks_of(settings.stall_limit);
+  std::uint64_t previous = clock.now_ordered();
+  std::uint64_t begin = previous;
+  sampler.start(begin);
+  Seen seen = Seen::yes;
+  while (seen == Seen::yes) {
+    write_stamp(stamps, outcome.rounds + 1);
+    if (!make_room(sends, limit, clock) || !sends.post()) {
+      seen = Seen::fault;
+      break;
+    }
+    if (outcome.rounds > 0) sampler.add(previous, begin);  // of the round before, while this one is under way
+    seen = sends.reap() ? await(stamps, outcome.rounds + 1, {limit, false}, sends, flags, clock) : Seen::fault;
+    if (seen != Seen::yes) break;
+    ++outcome.rounds;
+    previous = begin;
+    begin = clock.now_ordered();
+    if (sampler.last(previous, begin)) {
+      sampler.add(previous, begin);
+      break;
+    }
+    if (flags.stopping()) seen = Seen::over;
+  }
+  if (seen == Seen::fault) outcome.fault = sends.fault();
+  outcome.ending = seen == Seen::fault ? Ending::failed : seen == Seen::over ? Ending::stopped : Ending::finished;
+  return outcome;
+}
+
+LatencyOutcome pong_by_memory(transport::WorkQueue& queue, const LatencySettings& settings, Stamps stamps, Flags flags,
+                              const TickClock& clock) noexcept {
+  SendSide sends(queue, settings.ring);
+  LatencyOutcome outcome;
+  const std::uint64_t limit = clock.ticks_of(settings.idle_limit);
+  Seen seen = Seen::yes;
+  for (;;) {
+    seen = await(stamps, outcome.rounds + 1, {limit, true}, sends, flags, clock);
+    if (seen != Seen::yes) break;
+    ++outcome.rounds;
+    write_stamp(stamps, outcome.rounds);
+    if (!make_room(sends, limit, clock) || !sends.post() || !sends.reap()) {
+      seen = Seen::fault;
+      break;
+    }
+  }
+  if (seen == Seen::fault) outcome.fault = sends.fault();
+  bool stopped = seen == Seen::over && !flags.peer_ended();
+  outcome.ending = seen == Seen::fault ? Ending::failed : stopped ? Ending::stopped : Ending::finished;
+  return outcome;
+}
+
+}  // namespace railgauge::loops

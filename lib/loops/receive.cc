@@ -1,0 +1,139 @@
+#include "loops/receive.h"
+
+#include "loops/poll.h"
+
+namespace railgauge::loops {
+
+using transport::Completion;
+
+WindowReceiver::WindowReceiver(transport::WorkQueue& queue, const ReceiveSettings& settings, Flags flags, const TickClock& clock, Live live,
+                               std::atomic<std::uint64_t>& first_arrival)
+    : queue_(queue),
+      settings_(settings),
+      flags_(flags),
+      clock_(clock),
+      first_arrival_(first_arrival),
+      schedule_(Times{settings.times.warm_up, settings.iterations > 0 ? nanoseconds{} : settings.times.duration, settings.times.interval}, clock,
+                live),
+      lanes_(queue.lanes()),
+      completions_(kPollBatch) {}
+
+bool WindowReceiver::turn() noexcept {
+  int n = queue_.poll_recv(completions_);
+  if (n == 0) {
+    if (++empty_polls_ < kEmptyPolls && !settings_.events) return true;
+    idle();
+    return !over_;
+  }
+  take_all(n);
+  return !over_;
+}
+
+void WindowReceiver::take_all(int n) noexcept {
+  if (n < 0) return fail({.what = Failure::poll, .code = -n, .receiving = true, .completion = {}});
+  if (n == 0) return;
+  std::uint64_t tick = clock_.now();
+  if (schedule_.phase() == Schedule::Phase::idle) on_first_arrival(tick);
+  for (int i = 0; i < n && !over_; ++i) take(completions_[static_cast<std::size_t>(i)]);
+  if (over_) return;
+  empty_polls_ = 0;
+  last_look_ = false;
+  progress_tick_ = tick;
+  if (schedule_.due(tick)) schedule_.on_due(tick, counters_);
+  if (flags_.stopping()) end(Ending::stopped);
+}
+
+void WindowReceiver::take(const Completion& completion) noexcept {
+  if (completion.status != transport::kSuccess) {
+    Completion failed = completion;  // fault_of overwrites the array it stands in
+    fail(fault_of(queue_, failed, true, completions_));
+    return;
+  }
+  Lane& lane = lanes_[completion.lane];
+  ++lane.received;
+  counters_.bytes += completion.bytes;
+  ++counters_.messages;
+  if (++lane.used == settings_.post_batch) repost(completion.lane, lane);
+}
+
+void WindowReceiver::repost(std::uint32_t index, Lane& lane) noexcept {
+  transport::PostResult result = queue_.post_recv(index, lane.slot, lane.used);
+  if (result.accepted != lane.used) {
+    Completion at{.lane = index, .slot = lane.slot + result.accepted};
+    fail({.what = Failure::post_recv, .code = result.error, .receiving = true, .completion = at});
+    return;
+  }
+  lane.slot += lane.used;
+  if (lane.slot == settings_.ring) lane.slot = 0;
+  lane.used = 0;
+}
+
+void WindowReceiver::on_first_arrival(std::uint64_t tick) noexcept {
+  std::uint64_t first = 0;
+  if (first_arrival_.compare_exchange_strong(first, tick)) first = tick;
+  schedule_.start(first, counters_);
+}
+
+void WindowReceiver::idle() noexcept {
+  empty_polls_ = 0;
+  // Whoever sent has been told of every arrival before the flag was set, so that one empty poll after it proves the end.
+  bool peer_ended = flags_.peer_ended();
+  if (peer_ended && last_look_) return end(Ending::finished);
+  last_look_ = peer_ended;
+  if (settings_.events && !peer_ended) {
+    int n = poll_or_sleep(queue_, true, completions_);
+    if (n != 0) return take_all(n);
+  }
+  std::uint64_t tick = clock_.now();
+  if (schedule_.due(tick)) schedule_.on_due(tick, counters_);
+  if (flags_.stopping()) return end(Ending::stopped);
+  bool started = schedule_.phase() != Schedule::Phase::idle;
+  // After the window the peer may drain, verify and talk: that is the supervisor's time, not this loop's.
+  if (schedule_.phase() == Schedule::Phase::over) return;
+  if (clock_.duration_of(tick - progress_tick_) < (started ? settings_.stall_limit : settings_.first_limit)) return;
+  fail({.what = Failure::stalled, .code = 0, .receiving = true, .completion = {}});
+}
+
+void WindowReceiver::fail(const Fault& fault) noexcept {
+  fault_ = fault;
+  end(Ending::failed);
+}
+
+void WindowReceiver::end(Ending ending) noexcept {
+  schedule_.finish(counters_);
+  ending_ = ending;
+  over_ = true;
+}
+
+ReceiveOutcome WindowReceiver::outcome() const {
+  ReceiveOutcome outcome{.ending = ending_, .fault = fault_, .received = {}};
+  for (const Lane& lane : lanes_) outcome.received.push_back(lane.received);
+  return outcome;
+}
+
+ReceiveOutcome run(WindowReceiver& receiver) {
+  receiver.start();
+  while (receiver.turn()) {
+  }
+  return receiver.outcome();
+}
+
+DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, std::atomic<int>& senders_running,
+                         std::atomic<bool>& active_done) {
+  receiver.start();
+  bool sending = sender.start(tick);
+  bool receiving = true;
+  bool told = false;
+  while (sending || receiving) {
+    if (sending) sending = sender.turn();
+    if (receiving) receiving = receiver.turn();
+    if (sending || told) continue;
+    told = true;
+    if (senders_running.fetch_sub(1) == 1) active_done.store(true);
+    if (sender.failed()) receiving = false;
+  }
+  receiver.close();
+  return {sender.outcome(), receiver.outcome()};
+}
+
+}  // namespace railgauge::loops

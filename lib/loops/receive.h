@@ -1,0 +1,95 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/tsc.h"
+#include "loops/outcome.h"
+#include "loops/schedule.h"
+#include "loops/window.h"
+#include "transport/work_queue.h"
+
+namespace railgauge::loops {
+
+/// The receiving side of send and write_imm. The caller has posted the whole ring of every lane before the peer may send.
+struct ReceiveSettings {
+  std::uint32_t ring = 0;               ///< receives per lane, all posted; a multiple of post_batch
+  std::uint32_t post_batch = 1;         ///< receives posted again in one call
+  std::uint64_t iterations = 0;         ///< > 0: the window lasts until the peer has ended, not for Times::duration
+  Times times;
+  nanoseconds first_limit = std::chrono::seconds(10);  ///< longest wait for the first message
+  nanoseconds stall_limit = std::chrono::seconds(5);   ///< longest wait for the next one; longer than the sender's, who knows more
+  bool events = false;
+};
+
+/// What a receiving loop says.
+struct ReceiveOutcome {
+  Ending ending = Ending::finished;
+  Fault fault;
+  std::vector<std::uint64_t> received;  ///< messages per lane since the loop began
+};
+
+/// Takes what arrives and posts each receive again, counts payload by what the completions say. Warm-up and window count
+/// from the first arrival. Ends when the peer has ended and nothing is left, or when asked. One thread.
+class WindowReceiver {
+ public:
+  /// `first_arrival`: shared by the threads of one side, 0 at the start; so that all windows are one.
+  WindowReceiver(transport::WorkQueue& queue, const ReceiveSettings& settings, Flags flags, const TickClock& clock, Live live,
+                 std::atomic<std::uint64_t>& first_arrival);
+
+  void start() noexcept { progress_tick_ = clock_.now(); }
+  /// One poll, and posts for what has arrived. False when all is over.
+  bool turn() noexcept;
+  /// Ends it from outside; nothing when it is over already.
+  void close() noexcept {
+    if (!over_) end(Ending::stopped);
+  }
+  /// After the last turn. Allocates.
+  ReceiveOutcome outcome() const;
+  const Schedule& schedule() const noexcept { return schedule_; }
+
+ private:
+  struct Lane {
+    std::uint64_t received = 0;
+    std::uint32_t used = 0;             ///< receives to be posted again
+    std::uint32_t slot = 0;             ///< the first of them
+  };
+
+  void take_all(int n) noexcept;
+  void take(const transport::Completion& completion) noexcept;
+  void repost(std::uint32_t index, Lane& lane) noexcept;
+  void on_first_arrival(std::uint64_t tick) noexcept;
+  void idle() noexcept;
+  void fail(const Fault& fault) noexcept;
+  void end(Ending ending) noexcept;
+
+  transport::WorkQueue& queue_;
+  const ReceiveSettings settings_;
+  const Flags flags_;
+  const TickClock& clock_;
+  std::atomic<std::uint64_t>& first_arrival_;
+  Schedule schedule_;
+  std::vector<Lane> lanes_;
+  std::vector<transport::Completion> completions_;
+  stats::Counters counters_;
+  std::uint64_t progress_tick_ = 0;
+  std::uint32_t empty_polls_ = 0;
+  bool over_ = false;
+  bool last_look_ = false;              ///< the peer has ended: one more empty poll and all is taken
+  Ending ending_ = Ending::finished;
+  Fault fault_;
+};
+
+/// start(), then turn() to the end.
+ReceiveOutcome run(WindowReceiver& receiver);
+
+/// Both directions at once on one thread: turns of both in alternation until the receiver is over too. When the last of
+/// `senders_running` threads has ended sending, `active_done` is set. A failed sender ends the receiver as well.
+struct DuplexOutcome {
+  WindowOutcome sent;
+  ReceiveOutcome received;
+};
+DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, std::atomic<int>& senders_running,
+                         std::atomic<bool>& active_done);
+
+}  // namespace railgauge::loops

@@ -1,0 +1,180 @@
+#include "loops/window.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "loops/poll.h"
+
+namespace railgauge::loops {
+
+using transport::Completion;
+
+WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& settings, Flags flags, const TickClock& clock, Live live)
+    : queue_(queue),
+      settings_(settings),
+      flags_(flags),
+      clock_(clock),
+      schedule_(Times{settings.times.warm_up, settings.iterations > 0 ? nanoseconds{} : settings.times.duration, settings.times.interval}, clock,
+                live),
+      lanes_(queue.lanes()),
+      completions_(kPollBatch),
+      stall_ticks_(clock.ticks_of(settings.stall_limit)),
+      drain_ticks_(clock.ticks_of(settings.drain_limit)),
+      step_(std::lcm<std::uint64_t>(settings.post_batch, settings.signal_every)) {}
+
+bool WindowSender::start(std::uint64_t tick) noexcept {
+  progress_tick_ = clock_.now();
+  schedule_.start(tick, counters());
+  if (schedule_.phase() == Schedule::Phase::window && settings_.iterations > 0) begin_iterations();
+  for (std::uint32_t filled = 0; filled + settings_.post_batch <= settings_.depth; filled += settings_.post_batch)
+    for (std::uint32_t i = 0; i < lanes_.size() && state_ != State::over; ++i)
+      if (lanes_[i].posted < lanes_[i].limit) post(i, lanes_[i]);
+  return state_ != State::over;
+}
+
+bool WindowSender::turn() noexcept {
+  int n = queue_.poll(completions_);
+  if (n == 0) {
+    if (++empty_polls_ < kEmptyPolls && !settings_.events) return true;
+    idle();
+    return state_ != State::over;
+  }
+  if (n < 0) {
+    fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
+    return false;
+  }
+  for (int i = 0; i < n && state_ != State::over; ++i) take(completions_[static_cast<std::size_t>(i)]);
+  if (state_ == State::over) return false;
+  empty_polls_ = 0;
+  progress_tick_ = clock_.now();
+  look_at_time(progress_tick_);
+  return state_ != State::over;
+}
+
+void WindowSender::take(const Completion& completion) noexcept {
+  if (completion.status != transport::kSuccess) {
+    Completion failed = completion;  // fault_of overwrites the array it stands in
+    fail(fault_of(queue_, failed, false, completions_));
+    return;
+  }
+  Lane& lane = lanes_[completion.lane];
+  lane.completed += settings_.signal_every;
+  messages_ += settings_.signal_every;
+  if (lane.completed == lane.limit) --open_lanes_;
+  refill(completion.lane);
+}
+
+void WindowSender::refill(std::uint32_t index) noexcept {
+  Lane& lane = lanes_[index];
+  while (lane.posted - lane.completed + settings_.post_batch <= settings_.depth && lane.posted < lane.limit) {
+    post(index, lane);
+    if (state_ == State::over) return;
+  }
+}
+
+void WindowSender::post(std::uint32_t index, Lane& lane) noexcept {
+  transport::PostResult result = queue_.post(index, lane.slot, settings_.post_batch);
+  lane.posted += result.accepted;
+  if (result.accepted != settings_.post_batch) {
+    Completion at{.lane = index, .slot = lane.slot + result.accepted};
+    fail({.what = Failure::post, .code = result.error, .receiving = false, .completion = at});
+    return;
+  }
+  lane.slot += settings_.post_batch;
+  if (lane.slot == settings_.ring) lane.slot = 0;
+}
+
+void WindowSender::look_at_time(std::uint64_t tick) noexcept {
+  if (state_ == State::running) {
+    if (schedule_.due(tick)) {
+      bool warming_up = schedule_.phase() == Schedule::Phase::warm_up;
+      auto phase = schedule_.on_due(tick, counters());
+      if (phase == Schedule::Phase::over) begin_drain(tick);
+      if (phase == Schedule::Phase::window && warming_up && settings_.iterations > 0) begin_iterations();
+    }
+    if (flags_.stopping() && state_ == State::running) {
+      ending_ = Ending::stopped;
+      schedule_.finish(counters());
+      begin_drain(tick);
+    }
+  }
+  // By iterations the window is over with the last completion, so there is nothing to drain.
+  if (settings_.iterations > 0 && state_ == State::running && schedule_.phase() == Schedule::Phase::window && open_lanes_ == 0) {
+    schedule_.finish(counters());
+    end(Ending::finished);
+  } else if (state_ == State::draining && open_lanes_ == 0) {
+    drain_ = clock_.duration_of(tick - drain_tick_);
+    end(ending_);
+  }
+}
+
+void WindowSender::idle() noexcept {
+  empty_polls_ = 0;
+  if (settings_.events) {
+    int n = poll_or_sleep(queue_, false, completions_);
+    if (n < 0) return fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
+    for (int i = 0; i < n && state_ != State::over; ++i) take(completions_[static_cast<std::size_t>(i)]);
+    if (state_ == State::over) return;
+    if (n > 0) progress_tick_ = clock_.now();
+  }
+  std::uint64_t tick = clock_.now();
+  look_at_time(tick);
+  if (state_ == State::over) return;
+  if (flags_.aborting()) {
+    schedule_.finish(counters());
+    return end(Ending::stopped);
+  }
+  // Only what is awaited can be late: an idle lane set has nothing in flight.
+  std::uint64_t limit = state_ == State::draining ? drain_ticks_ : stall_ticks_;
+  if (tick - progress_tick_ < limit) return;
+  fail({.what = state_ == State::draining ? Failure::drain : Failure::stalled, .code = 0, .receiving = false, .completion = {}});
+}
+
+void WindowSender::begin_iterations() noexcept {
+  for (Lane& lane : lanes_) lane.limit = std::max(whole_signals(lane.completed + settings_.iterations), whole_signals(lane.posted));
+  count_open_lanes();
+}
+
+void WindowSender::begin_drain(std::uint64_t tick) noexcept {
+  state_ = State::draining;
+  drain_tick_ = tick;
+  // The last signalled request must be posted, or what stands before it never completes.
+  for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::draining; ++i) {
+    lanes_[i].limit = whole_signals(lanes_[i].posted);
+    refill(i);
+  }
+  count_open_lanes();
+}
+
+void WindowSender::fail(const Fault& fault) noexcept {
+  fault_ = fault;
+  schedule_.finish(counters());
+  if (state_ == State::draining) drain_ = clock_.duration_of(clock_.now() - drain_tick_);
+  end(Ending::failed);
+}
+
+void WindowSender::end(Ending ending) noexcept {
+  ending_ = ending;
+  state_ = State::over;
+}
+
+void WindowSender::count_open_lanes() noexcept {
+  open_lanes_ = static_cast<std::size_t>(
+      std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.completed < lane.limit; }));
+}
+
+std::uint64_t WindowSender::whole_signals(std::uint64_t messages) const noexcept { return (messages + step_ - 1) / step_ * step_; }
+
+WindowOutcome WindowSender::outcome() const {
+  WindowOutcome outcome{.ending = ending_, .fault = fault_, .drain = drain_, .completed = {}};
+  for (const Lane& lane : lanes_) outcome.completed.push_back(lane.completed);
+  return outcome;
+}
+
+WindowOutcome run(WindowSender& sender, std::uint64_t tick) {
+  bool going = sender.start(tick);
+  while (going) going = sender.turn();
+  return sender.outcome();
+}
+
+}  // namespace railgauge::loops
