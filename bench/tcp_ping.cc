@@ -25,7 +25,7 @@ double schedule_rate(const plan::Plan& plan) noexcept {
 }
 
 Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
-    : plan_(plan), stream_(stream), cpu_(cpu), message_({.bytes = plan.message_bytes}), reply_({.bytes = plan.message_bytes}) {
+    : plan_(plan), stream_(stream), cpu_(cpu), message_({.bytes = plan.message_bytes, .numa_node = {}}), reply_({.bytes = plan.message_bytes, .numa_node = {}}) {
   memory::fill_pattern(message_.span(), 0, memory::Pattern{.seed = plan.message_bytes});
 }
 

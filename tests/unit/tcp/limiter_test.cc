@@ -1,0 +1,39 @@
+#include "tcp/limiter.h"
+
+#include <gtest/gtest.h>
+
+namespace railgauge::tcp {
+namespace {
+
+TEST(Limiter, NamesPacingBeforeAll) {
+  const auto limiter = name_limiter({.busiest_thread_share = 0.99, .busy_us = 1000000, .rwnd_limited_us = 900000, .sndbuf_limited_us = 0,
+                                     .bytes_per_s = 119e6, .pacing_bytes_per_s = 125e6});
+  EXPECT_EQ(limiter.word, "pacing");  // 119/125 = 95.2 %
+}
+
+TEST(Limiter, IgnoresPacingThatIsFarAway) {
+  const auto limiter = name_limiter({.busiest_thread_share = 0.2, .busy_us = 1000000, .rwnd_limited_us = 600000, .sndbuf_limited_us = 100000,
+                                     .bytes_per_s = 100e6, .pacing_bytes_per_s = 125e6});
+  EXPECT_EQ(limiter.word, "receive window");  // 100/125 = 80 %; 600/1000 ms = 60 %
+  EXPECT_NE(limiter.sentence.find("60 %"), std::string::npos);
+}
+
+TEST(Limiter, NamesTheCpuFrom95Percent) {
+  EXPECT_EQ(name_limiter({.busiest_thread_share = 0.951, .busy_us = 7000, .rwnd_limited_us = 6999, .sndbuf_limited_us = 1, .bytes_per_s = 1, .pacing_bytes_per_s = {}}).word, "cpu");
+  EXPECT_EQ(name_limiter({.busiest_thread_share = 0.949, .busy_us = 7000, .rwnd_limited_us = 0, .sndbuf_limited_us = 5000, .bytes_per_s = 1, .pacing_bytes_per_s = {}}).word, "send buffer");
+}
+
+TEST(Limiter, TakesTheNetworkWhereNeitherBufferHeldForHalf) {
+  const auto limiter = name_limiter({.busiest_thread_share = 0.3, .busy_us = 800000, .rwnd_limited_us = 200000, .sndbuf_limited_us = 360000, .bytes_per_s = 1, .pacing_bytes_per_s = {}});
+  EXPECT_EQ(limiter.word, "network");  // 25 % and 45 %
+  EXPECT_NE(limiter.sentence.find("25 %"), std::string::npos);
+  EXPECT_NE(limiter.sentence.find("45 %"), std::string::npos);
+}
+
+TEST(Limiter, SaysNothingOfAnIdleReceiverAndOfAnOldKernel) {
+  EXPECT_EQ(name_limiter({.busiest_thread_share = 0.5, .busy_us = {}, .rwnd_limited_us = {}, .sndbuf_limited_us = {}, .bytes_per_s = 5, .pacing_bytes_per_s = {}}).word, "");
+  EXPECT_EQ(name_limiter({.busiest_thread_share = 0.5, .busy_us = 77, .rwnd_limited_us = {}, .sndbuf_limited_us = {}, .bytes_per_s = 5, .pacing_bytes_per_s = {}}).word, "");
+}
+
+}  // namespace
+}  // namespace railgauge::tcp
