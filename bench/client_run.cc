@@ -98,7 +98,7 @@ int run_client(const std::string& subcommand, const ClientOptions& options, cons
     log_error("{}", error.what());
   }
   record.wall = Clock::now() - begin;
-  conclude_record(record, options);
+  conclude_record(record);
   return publish(record, options, to_file);
 }
 

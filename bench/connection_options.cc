@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "control/token.h"
 
 namespace railgauge::bench {
@@ -20,11 +21,19 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
   c.add_option("--format", o.format, "text, or json: the record on stdout and nothing else there")
       ->check(CLI::IsMember({"text", "json"}))->capture_default_str()->group(group);
   c.add_option("--link-gbps", o.link_gbit_per_s, "the link's rate in Gbit/s where the hosts do not know it")->group(group);
+  c.add_option("--require-rate", o.require_rate, "your own criterion for each bandwidth: 180G")->group(group);
+  c.add_option("--require-p50", o.require_p50, "your own criterion for each latency: 2.5us")->group(group);
+  c.add_option("--require-p99", o.require_p99, "and for its 99th percentile")->group(group);
   c.add_flag("--quiet", o.quiet, "no progress")->group(group);
   c.parse_complete_callback([&c, &o] {
     if (c.get_help_ptr() && c.get_help_ptr()->count() > 0) return;
     if (o.host.empty() && !o.self) throw CLI::RequiredError("HOST (or --self)");
     o.json = o.format == "json";
+    // Refused before anything is measured.
+    if (!o.link_gbit_per_s.empty()) parse_rate_gbit_per_s(o.link_gbit_per_s);
+    if (!o.require_rate.empty()) parse_rate_gbit_per_s(o.require_rate);
+    for (const auto& text : {o.require_p50, o.require_p99})
+      if (!text.empty()) parse_duration(text);
   });
 }
 

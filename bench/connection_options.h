@@ -24,6 +24,9 @@ struct ClientOptions {
   std::string format = "text";
   bool quiet = false;
   std::string link_gbit_per_s;          ///< --link-gbps: the user knows the link's rate better
+  std::string require_rate;             ///< the user's own criteria, as typed
+  std::string require_p50;
+  std::string require_p99;
   std::chrono::nanoseconds connect_timeout = std::chrono::seconds(10);
 };
 

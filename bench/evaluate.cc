@@ -51,6 +51,12 @@ std::optional<double> user_rate(const ClientOptions& options) {
   return parse_rate_gbit_per_s(options.link_gbit_per_s);
 }
 
+rates::Expectation no_expectation(const std::string& reason) {
+  rates::Expectation none;
+  none.reason = reason;
+  return none;
+}
+
 rates::Expectation expect_rdma(const Measurement& m, const Record& record, const ClientSession::Paths& paths, const ClientOptions& options) {
   auto end = [&](std::size_t node, const host::UsedPath& path) {
     auto out = rates::rdma_end(record.nodes[node].facts, path.device.value_or(""), path.port, path.gid_index);
@@ -70,7 +76,7 @@ rates::Expectation expect_rdma(const Measurement& m, const Record& record, const
 
 rates::Expectation expect_tcp(const Measurement& m, const Record& record, const ClientSession& session, const ClientSession::Paths& paths,
                               const ClientOptions& options) {
-  if (!paths.client.netdev || !paths.server.netdev) return {{}, std::nullopt, "the interface of the connection is not known"};
+  if (!paths.client.netdev || !paths.server.netdev) return no_expectation("the interface of the connection is not known");
   auto end = [&](std::size_t node, const host::UsedPath& path) {
     auto out = rates::tcp_end(record.nodes[node].facts, *path.netdev);
     out.link_gbit_per_s = user_rate(options);
@@ -84,22 +90,33 @@ rates::Expectation expect_tcp(const Measurement& m, const Record& record, const 
 }
 
 rates::Expectation expectation_of(const Measurement& m, const Record& record, const ClientSession& session, const ClientOptions& options) {
-  if (m.plan.metric == plan::Metric::latency) return {{}, std::nullopt, "latency has no computed expectation"};
+  if (m.plan.metric == plan::Metric::latency) return no_expectation("latency has no computed expectation");
   const auto& paths = m.plan.transport == plan::Transport::rdma ? session.rdma_paths() : session.tcp_paths();
-  if (!paths) return {{}, std::nullopt, "the path was never known"};
+  if (!paths) return no_expectation("the path was never known");
   try {
     return m.plan.transport == plan::Transport::rdma ? expect_rdma(m, record, *paths, options)
                                                      : expect_tcp(m, record, session, *paths, options);
   } catch (const Error& error) {
-    return {{}, std::nullopt, error.what()};
+    return no_expectation(error.what());
   }
+}
+
+report::Thresholds thresholds_of(const ClientOptions& options) {
+  report::Thresholds thresholds;
+  if (!options.require_rate.empty()) thresholds.required_gbit_per_s = parse_rate_gbit_per_s(options.require_rate);
+  auto microseconds = [](const std::string& text) {
+    return text.empty() ? std::optional<double>() : static_cast<double>(parse_duration(text).count()) / 1e3;
+  };
+  thresholds.allowed_p50_us = microseconds(options.require_p50);
+  thresholds.allowed_p99_us = microseconds(options.require_p99);
+  return thresholds;
 }
 
 }  // namespace
 
 void evaluate(Measurement& m, const Record& record, const ClientSession& session, const ClientOptions& options) {
   m.expectation = expectation_of(m, record, session, options);
-  m.verdict = report::judge(m, record);
+  m.verdict = report::judge(m, record, thresholds_of(options));
 }
 
 void note_differences(Record& record, const ClientSession& session) {
@@ -113,14 +130,14 @@ void note_differences(Record& record, const ClientSession& session) {
   add(session.tcp_paths());
 }
 
-void conclude_record(Record& record, const ClientOptions&) {
+void conclude_record(Record& record) {
   for (const auto& m : record.measurements)
     for (const auto& side : m.sides) {
       record.simulated |= side.simulated;
       record.software_device |= side.software_device;
     }
   record.verdict = report::overall(record);
-  record.exit_code = report::exit_code_of(record);
+  record.exit_code = static_cast<int>(report::exit_code(record));
 }
 
 }  // namespace railgauge::bench

@@ -12,6 +12,6 @@ void evaluate(results::Measurement& measurement, const results::Record& record, 
 void note_differences(results::Record& record, const ClientSession& session);
 
 /// Labels (simulated, software), overall verdict and exit code.
-void conclude_record(results::Record& record, const ClientOptions& options);
+void conclude_record(results::Record& record);
 
 }  // namespace railgauge::bench

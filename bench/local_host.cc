@@ -4,7 +4,7 @@
 #include "base/env.h"
 #include "host/snapshot.h"
 #include "results/provenance.h"
-#include "verbs/describe.h"
+#include "verbs/device.h"
 
 namespace railgauge::bench {
 

@@ -1,7 +1,5 @@
 #include "bench/publish.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 
@@ -23,9 +21,8 @@ bool print(const std::string& text) {
 std::string report_of(const results::Record& record, const std::string& path) {
   report::TextOptions options;
   options.color = isatty(STDOUT_FILENO) == 1 && !read_environment().no_color;
-  std::string text = report::render_text(record, options);
-  if (!path.empty()) text += fmt::format("Record: {}\n", printable(path));
-  return text;
+  options.record_path = path;
+  return report::render_text(record, options);
 }
 
 }  // namespace
