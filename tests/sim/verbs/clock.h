@@ -28,10 +28,12 @@ inline std::uint64_t ticks() noexcept {
 double ticks_per_ns() noexcept;
 
 /// Spends time as a posted write to a device register would: the CPU is busy and gets nothing done.
-inline void spend_ticks(std::uint64_t count) noexcept {
+/// Returns the counter at the end.
+inline std::uint64_t spend_ticks(std::uint64_t count) noexcept {
   const std::uint64_t begin = ticks();
-  while (ticks() - begin < count) {
-  }
+  std::uint64_t now = begin;
+  while (now - begin < count) now = ticks();
+  return now;
 }
 
 }  // namespace railgauge::simverbs

@@ -19,7 +19,11 @@ inline void copy_in_order(void* to, const void* from, std::size_t size) noexcept
   }
   if (size == 0) return;
   const unsigned char last = source[size - 1];
-  std::memcpy(target, source, size - 1);
+  if (size == 64) {
+    std::memcpy(target, source, 63);  // a known size: no call
+  } else {
+    std::memcpy(target, source, size - 1);
+  }
 #if defined(__x86_64__)
   if (size >= 4096) __builtin_ia32_sfence();  // libc may have used stores that bypass the cache
 #endif

@@ -85,6 +85,7 @@ SimContext* open_context(SimDevice& device) {
   }
   const DeviceDescription& d = device.description;
   c->doorbell_ticks = static_cast<std::uint64_t>(static_cast<double>(d.doorbell_ns) * ticks_per_ns());
+  c->alive_ticks = static_cast<std::int64_t>(1e6 * ticks_per_ns());
   c->paced = d.paced;
   c->copy_payload = d.copy_payload;
   c->latency_ns = d.latency_ns;
@@ -101,10 +102,7 @@ int close_context(SimContext& c) {
   {
     // the real call succeeds with objects left over; they stay valid for a late destroy, only traffic has ended
     const std::lock_guard guard(c.mutex);
-    if (c.qp_count + c.cq_count + c.pd_count + c.mr_count + c.channel_count != 0) {
-      if (getenv("RAILGAUGE_SIM_DEBUG")) fprintf(stderr, "%d %d %d %d %d\n", c.qp_count, c.cq_count, c.pd_count, c.mr_count, c.channel_count);
-      return 0;
-    }
+    if (c.qp_count + c.cq_count + c.pd_count + c.mr_count + c.channel_count != 0) return 0;
   }
   close(c.base().async_fd);
   close(c.async_write_fd);

@@ -142,6 +142,9 @@ struct SimQp {
   Spinlock sq_lock;
   std::uint32_t sq_posted = 0;
   std::atomic<std::uint32_t> sq_freed{0};
+  std::uint64_t posted_at = 0;      ///< ticks of the last doorbell
+  std::uint32_t max_message = 0;    ///< bytes
+  bool plain_device = false;        ///< no pace, no latency, real payload
   std::uint32_t reads_in_burst = 0;
   Target target;
   std::deque<Deferred> deferred;
@@ -171,6 +174,7 @@ struct SimContext {
   ContextHeader* header = nullptr;
   int async_write_fd = -1;
   std::uint64_t doorbell_ticks = 0;
+  std::int64_t alive_ticks = 0;  ///< how long a peer found alive is taken to be so
   bool paced = false;
   bool copy_payload = true;
   std::uint64_t latency_ns = 0;

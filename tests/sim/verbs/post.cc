@@ -6,6 +6,7 @@
 #include "cq.h"
 #include "engine.h"
 #include "execute.h"
+#include "fast_path.h"
 #include "faults.h"
 #include "retry.h"
 
@@ -68,6 +69,8 @@ int post_one(SimQp& qp, const ibv_send_wr& wr, std::uint32_t state) noexcept {
     post_with_faults(qp, wr);
   } else if (!qp.deferred.empty() || state == IBV_QPS_SQD) {
     defer(qp, wr, {}, false);
+  } else if (write_at_once(qp, wr)) {
+    if (qp.signal_all || (wr.send_flags & IBV_SEND_SIGNALED) != 0) complete_success(qp, wr);
   } else {
     settle(qp, wr, execute(qp, wr));
   }
@@ -77,7 +80,7 @@ int post_one(SimQp& qp, const ibv_send_wr& wr, std::uint32_t state) noexcept {
 }  // namespace
 
 int post_list(SimQp& qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {
-  if (wr != nullptr) spend_ticks(qp.context->doorbell_ticks);
+  qp.posted_at = spend_ticks(qp.context->doorbell_ticks);
   qp.reads_in_burst = 0;
   for (; wr != nullptr; wr = wr->next) {
     const std::uint32_t state = qp.shared->state.load(std::memory_order_relaxed);

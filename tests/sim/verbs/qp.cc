@@ -145,6 +145,8 @@ std::unique_ptr<SimQp> fresh_qp(SimContext& c, SimPd& pd, const ibv_qp_init_attr
   qp->cap.max_send_sge = std::max(a.cap.max_send_sge, 1u);
   qp->cap.max_recv_sge = std::max(a.cap.max_recv_sge, 1u);
   qp->signal_all = a.sq_sig_all != 0;
+  qp->max_message = c.device->description.max_msg_bytes;
+  qp->plain_device = !c.has_wire_model() && c.copy_payload;
   ibv_qp& base = qp->base();
   base.context = &c.base();
   base.qp_context = a.qp_context;

@@ -124,6 +124,16 @@ void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& o) noexcept {
   if (o.status != IBV_WC_SUCCESS) fail(qp);
 }
 
+void complete_success(SimQp& qp, const ibv_send_wr& wr) noexcept {
+  Completion c;
+  c.qp_num = qp.base().qp_num;
+  c.wr_id = wr.wr_id;
+  c.sq_index = qp.sq_posted;
+  c.byte_len = wr.sg_list[0].length;
+  c.opcode = IBV_WC_RDMA_WRITE;
+  push_completion(*qp.context->self, *qp.send_cq->shared, c);
+}
+
 void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck) noexcept {
   Deferred& d = qp.deferred.emplace_back();
   d.wr = wr;

@@ -8,6 +8,9 @@ namespace railgauge::simverbs {
 /// Acts on the outcome of the request posted last: completes it, or keeps it for later (sq_lock held).
 void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& outcome) noexcept;
 
+/// Pushes the completion of a signalled write that went well (the request posted last).
+void complete_success(SimQp& qp, const ibv_send_wr& wr) noexcept;
+
 /// Keeps a request. `why` is the outcome of a first try, if there was one.
 void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck) noexcept;
 
