@@ -15,9 +15,9 @@ namespace railgauge::control {
 /// Where and how a server listens.
 struct AcceptorOptions {
   /// An address or name; "localhost": both loopback addresses; "*": all. Empty: all when a token is in force, else loopback.
-  std::string bind;
+  std::string bind{};
   std::uint16_t port = kDefaultPort;   ///< 0: the kernel chooses; see Acceptor::port
-  std::string token;                   ///< empty: open mode
+  std::string token{};                 ///< empty: open mode
   bool open = false;                   ///< must be set to listen beyond loopback without a token
   int max_half_open = 64;              ///< unauthenticated peers at a time; above it the oldest is dropped
   Clock::duration handshake_budget = kHandshakeBudget;

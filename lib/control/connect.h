@@ -10,9 +10,9 @@ namespace railgauge::control {
 
 /// Whom to call and how.
 struct ClientOptions {
-  std::string host;                    ///< name, IPv4 or IPv6 address (brackets allowed)
+  std::string host{};                  ///< name, IPv4 or IPv6 address (brackets allowed)
   std::uint16_t port = kDefaultPort;
-  std::string token;                   ///< empty: open mode
+  std::string token{};                 ///< empty: open mode
   bool wait_for_server = false;        ///< keep trying a closed port until the deadline (the server may start later)
   Version version = kProtocolVersion;  ///< tests pretend to be another
 };

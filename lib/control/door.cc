@@ -122,7 +122,8 @@ void Door::serve_peer(Peer& peer) {
     read_from(peer);
   } catch (const std::exception& error) {
     // Whatever it was, it ends this connection only.
-    log_.note(fmt::format("{}: {}", peer.name, error.what()));
+    std::string_view what = error.what();
+    log_.note(what.find(peer.name) == std::string_view::npos ? fmt::format("{}: {}", peer.name, what) : std::string(what));
     count(&AcceptorCounts::refused);
     peer.gone = true;
   }

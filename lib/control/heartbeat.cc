@@ -35,7 +35,8 @@ void WakeEvent::clear() noexcept {
   [[maybe_unused]] ssize_t n = ::read(fd_.get(), &count, sizeof count);
 }
 
-Heartbeat::Heartbeat(Channel& channel) : channel_(channel), begin_(Clock::now()) {}
+Heartbeat::Heartbeat(Channel& channel, Clock::duration silence_limit)
+    : channel_(channel), silence_limit_(silence_limit), begin_(Clock::now()) {}
 
 WaitOutcome Heartbeat::wait(std::span<const int> wake_fds, Deadline deadline) {
   std::vector<pollfd> fds{{channel_.fd(), POLLIN, 0}};
@@ -43,10 +44,10 @@ WaitOutcome Heartbeat::wait(std::span<const int> wake_fds, Deadline deadline) {
   while (true) {
     if (auto message = channel_.try_receive()) return {WaitEnd::message, std::move(message)};
     if (std::any_of(fds.begin() + 1, fds.end(), [](const pollfd& p) { return p.revents != 0; })) return {WaitEnd::woken, {}};
-    Deadline silence(std::max(begin_, channel_.last_heard()) + kSilenceLimit);
+    Deadline silence(std::max(begin_, channel_.last_heard()) + silence_limit_);
     if (silence.passed()) {
       throw Error(ErrorKind::peer, fmt::format("no sign of life from {} for {:.1f} s", channel_.peer(),
-                                               std::chrono::duration<double>(kSilenceLimit).count()));
+                                               std::chrono::duration<double>(silence_limit_).count()));
     }
     if (deadline.passed()) return {WaitEnd::deadline, {}};
     channel_.beat_if_due();

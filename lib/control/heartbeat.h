@@ -39,8 +39,8 @@ struct WaitOutcome {
 /// gone. Make one at the begin of each such phase: silence counts from then at the earliest. One thread, the channel's.
 class Heartbeat {
  public:
-  /// The channel must outlive it.
-  explicit Heartbeat(Channel& channel);
+  /// The channel must outlive it. Tests shorten the limit.
+  explicit Heartbeat(Channel& channel, Clock::duration silence_limit = kSilenceLimit);
   /// Until a message that is no heartbeat arrives, or one of `wake_fds` is readable (not read here), or the deadline.
   /// Messages come first when both are there. Throws Error{peer, "no sign of life from … for 4.0 s"} and what
   /// Channel::receive throws, but never for the deadline.
@@ -48,6 +48,7 @@ class Heartbeat {
 
  private:
   Channel& channel_;
+  Clock::duration silence_limit_;
   Clock::time_point begin_;
 };
 
