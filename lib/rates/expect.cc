@@ -41,7 +41,7 @@ Term pcie_term(const PcieLink& link, const std::string& where, bool write, bool 
   const double gt_per_s = kPcieGtPerS[static_cast<std::size_t>(link.generation - 1)];
   return {.name = fmt::format("PCIe {:g} GT/s x{} at {}", gt_per_s, link.width, where),
           .gbit_per_s = write ? pcie_write_gbit_per_s(link) : pcie_read_gbit_per_s(link),
-          .formula = fmt::format("{} ({}, MaxPayload {}{})", pcie_formula(link, write), write ? "DMA write" : "completions of DMA reads",
+          .formula = fmt::format("{} ({}, MaxPayload {}{})", pcie_formula(link, write), write ? "DMA write" : "DMA read",
                                  link.max_payload_bytes, payload_known ? "" : " assumed"),
           .source = kPcieSource};
 }

@@ -64,7 +64,7 @@ host::Fact<LinkRate> link_rate(const TcpEnd& end, int streams);
 struct RdmaQuestion {
   RdmaOperation operation = RdmaOperation::write;
   std::uint64_t message_bytes = 65536;      ///< ≥ 1
-  std::optional<int> path_mtu_bytes;        ///< in effect; empty: the smaller active MTU, else by the netdevs' MTU
+  std::optional<int> path_mtu_bytes{};        ///< in effect; empty: the smaller active MTU, else by the netdevs' MTU
   Flow flow = Flow::to_server;              ///< of the payload, whoever posts
   int qps = 1;                              ///< of all threads together
   bool grh = false;                         ///< InfiniBand: a GID index is in use
@@ -79,7 +79,7 @@ Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, con
 
 /// What a TCP stream measurement is about.
 struct TcpQuestion {
-  std::optional<int> mtu_bytes;             ///< empty: the smaller MTU of both interfaces
+  std::optional<int> mtu_bytes{};             ///< empty: the smaller MTU of both interfaces
   bool ipv6 = false;
   bool vlan = false;
   Flow flow = Flow::to_server;
@@ -92,10 +92,10 @@ Expectation expect_tcp(const TcpQuestion& question, const TcpEnd& client, const 
 /// A link described by hand, for `railgauge rates`.
 struct LinkQuestion {
   double data_gbit_per_s = 0;               ///< before packet headers
-  std::string link_name;                    ///< "4X NDR", "100G Ethernet"
-  std::optional<Message> rdma;              ///< exactly one of the two
-  std::optional<TcpFormat> tcp;
-  std::optional<PcieLink> pcie;             ///< of both hosts alike
+  std::string link_name{};                  ///< "4X NDR", "100G Ethernet"
+  std::optional<Message> rdma{};              ///< exactly one of the two
+  std::optional<TcpFormat> tcp{};
+  std::optional<PcieLink> pcie{};             ///< of both hosts alike
 };
 
 /// Terms of a link described by hand: wire, then PCIe as DMA write and as DMA read.
