@@ -7,6 +7,7 @@ void describe(results::Io& io, Term& term) {
   io.field("gbit_per_s", term.gbit_per_s, 0.0);
   io.field("formula", term.formula);
   io.field("source", term.source);
+  io.field("informational", term.informational);
 }
 
 void describe(results::Io& io, Expectation& expectation) {
@@ -15,6 +16,8 @@ void describe(results::Io& io, Expectation& expectation) {
   if (expectation.limiting) limiting = *expectation.limiting;
   io.field("limiting", limiting);
   io.field("reason", expectation.reason);
+  io.field("wire_limit_only", expectation.wire_limit_only);
+  io.field("notes", expectation.notes);
   if (!io.reading()) return;
   if (limiting && *limiting >= expectation.terms.size()) io.fail("limiting to be the index of a term");
   expectation.limiting.reset();

@@ -1,0 +1,216 @@
+#include "report/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/cause.h"
+
+namespace railgauge::report {
+namespace {
+
+using results::Measurement;
+using results::Outcome;
+using results::Record;
+using results::Verdict;
+using results::VerdictWord;
+
+/// No published run of a healthy link shows one QP below 55 % of it (nccl-facts.md 4.2: 55 to 71 % of 400G); less than half
+/// is not explained by there being one QP.
+constexpr double kOneQpFloor = 0.50;
+/// A tail this far from the median is worth a sentence: C-states and frequency steps show as 5 to 50 times the median.
+constexpr double kLongTail = 5.0;
+
+bool any_side(const Measurement& measurement, bool results::SideResult::* flag) {
+  return std::any_of(measurement.sides.begin(), measurement.sides.end(), [&](const results::SideResult& side) { return side.*flag; });
+}
+
+std::string limiting_name(const Measurement& measurement) {
+  const rates::Expectation& expectation = measurement.expectation;
+  return expectation.limiting && *expectation.limiting < expectation.terms.size() ? expectation.terms[*expectation.limiting].name : std::string();
+}
+
+Verdict& say(Verdict& verdict, VerdictWord word, std::string cause) {
+  verdict.word = word;
+  verdict.cause = std::move(cause);
+  return verdict;
+}
+
+void add_cause(Verdict& verdict, const Cause& cause) {
+  if (!cause.sentence.empty()) verdict.cause += (verdict.cause.empty() ? "" : "; ") + cause.sentence;
+  verdict.remedies.insert(verdict.remedies.end(), cause.remedies.begin(), cause.remedies.end());
+}
+
+/// The direction that says least: for `both`, each is judged against the expectation of one direction.
+const stats::ThroughputSummary* judged_throughput(const Measurement& measurement) {
+  if (!measurement.throughput) return nullptr;
+  const stats::ThroughputSummary* forth = &*measurement.throughput;
+  if (!measurement.throughput_reverse) return forth;
+  const stats::ThroughputSummary* back = &*measurement.throughput_reverse;
+  if (!forth->mean_gbit_per_s.value || !back->mean_gbit_per_s.value) return forth->mean_gbit_per_s.value ? back : forth;
+  return *back->mean_gbit_per_s.value < *forth->mean_gbit_per_s.value ? back : forth;
+}
+
+/// Outcomes that leave nothing to compare; true when the verdict is final.
+bool judge_outcome(const Measurement& measurement, Verdict& verdict) {
+  if (auto mismatch = mismatch_text(measurement)) {
+    say(verdict, VerdictWord::failed, *mismatch);
+    verdict.remedies.emplace_back("do not use this path: run again with --verify, then with another cable, port or host memory");
+    return true;
+  }
+  std::string reason = measurement.reason;
+  if (reason.empty() && measurement.error) reason = measurement.error->text;
+  switch (measurement.outcome) {
+    case Outcome::skipped: say(verdict, VerdictWord::skipped, reason); return true;
+    case Outcome::failed: say(verdict, VerdictWord::failed, fmt::format("not measured: {}", reason)); return true;
+    case Outcome::partial: say(verdict, VerdictWord::inconclusive, fmt::format("stopped on the way: {}", reason)); return true;
+    case Outcome::done: return false;
+  }
+  return false;
+}
+
+Verdict judge_latency(const Measurement& measurement, const Thresholds& thresholds, Verdict verdict) {
+  verdict.unit = "us";
+  if (!measurement.latency || !measurement.latency->p50_ns.value)
+    return say(verdict, VerdictWord::inconclusive, measurement.latency ? measurement.latency->p50_ns.reason : "no latency was measured");
+  const stats::LatencySummary& latency = *measurement.latency;
+  double p50_us = *latency.p50_ns.value / 1000;
+  verdict.observed = p50_us;
+  say(verdict, VerdictWord::no_criterion, "");
+  if (thresholds.allowed_p50_us || thresholds.allowed_p99_us) {
+    verdict.criterion = "user";
+    say(verdict, VerdictWord::met, "");
+  }
+  if (thresholds.allowed_p50_us) {
+    verdict.expected = thresholds.allowed_p50_us;
+    verdict.fraction = p50_us / *thresholds.allowed_p50_us;
+    if (p50_us > *thresholds.allowed_p50_us) say(verdict, VerdictWord::below, fmt::format("median {:.2f} us is above the {:.2f} us allowed", p50_us, *thresholds.allowed_p50_us));
+  }
+  if (thresholds.allowed_p99_us && verdict.word == VerdictWord::met) {
+    if (!latency.p99_ns.value) return say(verdict, VerdictWord::inconclusive, fmt::format("no 99th percentile: {}", latency.p99_ns.reason));
+    verdict.observed = *latency.p99_ns.value / 1000;
+    verdict.expected = thresholds.allowed_p99_us;
+    verdict.fraction = *verdict.observed / *verdict.expected;
+    if (*verdict.observed > *verdict.expected) say(verdict, VerdictWord::below, fmt::format("99th percentile {:.2f} us is above the {:.2f} us allowed", *verdict.observed, *verdict.expected));
+  }
+  if (latency.p99_ns.value && *latency.p50_ns.value > 0 && *latency.p99_ns.value > kLongTail * *latency.p50_ns.value)
+    add_cause(verdict, {fmt::format("long tail: the 99th percentile is {:.0f} times the median", *latency.p99_ns.value / *latency.p50_ns.value),
+                        {"look at C-states, frequency governor and other load on the measuring CPUs"}});
+  return verdict;
+}
+
+/// The words when there is a fraction, before steadiness and cleanliness are looked at.
+VerdictWord word_of(double fraction, const Thresholds& thresholds) {
+  if (fraction >= thresholds.met_fraction) return VerdictWord::met;
+  return fraction >= thresholds.below_fraction ? VerdictWord::marginal : VerdictWord::below;
+}
+
+/// Below by more than the noise explains, so that an unsteady run need not be repeated to know it.
+bool is_clearly_below(const stats::ThroughputSummary& throughput, double expected, const Thresholds& thresholds) {
+  double half_width = throughput.ci95_half_width_gbit_per_s.value.value_or(0.1 * expected);
+  return *throughput.mean_gbit_per_s.value + half_width < thresholds.below_fraction * expected;
+}
+
+/// One QP or one TCP stream that falls short says nothing about the link.
+bool excuse_one_flow(const Measurement& measurement, Verdict& verdict) {
+  const plan::Plan& plan = measurement.plan;
+  if (verdict.criterion == "user") return false;
+  if (plan.transport == plan::Transport::tcp && plan.streams == 1) {
+    Cause cause = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement, Record{});
+    verdict.criterion = "none";
+    say(verdict, VerdictWord::no_criterion, "one TCP stream is no measure of the link: several streams are judged");
+    add_cause(verdict, {cause.sentence, {}});
+    return true;
+  }
+  bool one_qp = plan.transport == plan::Transport::rdma && plan.rdma.qps * plan.threads == 1;
+  if (!one_qp || (verdict.word != VerdictWord::below && verdict.word != VerdictWord::marginal) || *verdict.fraction < kOneQpFloor) return false;
+  verdict.criterion = "none";
+  say(verdict, VerdictWord::no_criterion, "one QP alone may reach only 55 to 71 % of a fast link: several QPs (--qps 8) are judged");
+  return true;
+}
+
+void judge_fraction(const Measurement& measurement, const Record& record, const Thresholds& thresholds, Verdict& verdict) {
+  const stats::ThroughputSummary& throughput = *judged_throughput(measurement);
+  verdict.word = word_of(*verdict.fraction, thresholds);
+  if (verdict.criterion != "user" && *verdict.fraction > thresholds.above_fraction) {
+    say(verdict, VerdictWord::inconclusive,
+        fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says", 100 * *verdict.fraction));
+    return;
+  }
+  if (excuse_one_flow(measurement, verdict)) return;
+  if (throughput.steady == false && !(verdict.word == VerdictWord::below && is_clearly_below(throughput, *verdict.expected, thresholds))) {
+    say(verdict, VerdictWord::inconclusive, fmt::format("not steady: {}", throughput.steady_reason));
+    verdict.remedies.emplace_back("measure longer (--thorough, --duration 10s) on otherwise idle hosts");
+    return;
+  }
+  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement, record));
+  if (verdict.word == VerdictWord::met) add_cause(verdict, cause_of_low_expectation(measurement, record));
+}
+
+Verdict judge_bandwidth(const Measurement& measurement, const Record& record, const Thresholds& thresholds, Verdict verdict) {
+  verdict.unit = "Gbit/s";
+  verdict.limiting_term = limiting_name(measurement);
+  const stats::ThroughputSummary* throughput = judged_throughput(measurement);
+  if (!throughput || !throughput->mean_gbit_per_s.value)
+    return say(verdict, VerdictWord::inconclusive, throughput ? throughput->mean_gbit_per_s.reason : "no bandwidth was measured");
+  verdict.observed = throughput->mean_gbit_per_s.value;
+  if (thresholds.required_gbit_per_s) {
+    verdict.criterion = "user";
+    verdict.expected = thresholds.required_gbit_per_s;
+  } else if (any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated)) {
+    return say(verdict, VerdictWord::no_criterion, "software device: no hardware verdict");
+  } else if (record.same_host && !any_side(measurement, &results::SideResult::simulated)) {
+    return say(verdict, VerdictWord::no_criterion, "both ends are on one host: loopback says nothing about a link");
+  } else if (!measurement.expectation.gbit_per_s()) {
+    const std::string& reason = measurement.expectation.reason;
+    return say(verdict, VerdictWord::no_criterion, reason.empty() ? "no expectation could be computed" : reason);
+  } else {
+    verdict.criterion = any_side(measurement, &results::SideResult::simulated) ? "simulated" : "computed";
+    verdict.expected = measurement.expectation.gbit_per_s();
+  }
+  if (!(*verdict.expected > 0)) return say(verdict, VerdictWord::no_criterion, "the expectation is not a positive rate");
+  verdict.fraction = *verdict.observed / *verdict.expected;
+  if (verdict.criterion != "user" && measurement.expectation.wire_limit_only && *verdict.fraction <= thresholds.above_fraction) {
+    verdict.criterion = "none";
+    return say(verdict, VerdictWord::no_criterion, "the wire is only an upper bound here: the NIC's message rate binds first");
+  }
+  Thresholds exact = thresholds;
+  if (thresholds.required_gbit_per_s) exact.met_fraction = exact.below_fraction = 1.0;
+  judge_fraction(measurement, record, exact, verdict);
+  return verdict;
+}
+
+/// "Fast but dirty" fails whatever the bandwidth says; loss on a lossless fabric cannot be better than marginal.
+void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
+  LinkState state = link_state(measurement);
+  if (state.cleanliness == Cleanliness::clean) return;
+  if (state.cleanliness == Cleanliness::dirty) {
+    bool fast = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
+    say(verdict, VerdictWord::failed, fmt::format("{}{}", fast ? "fast but dirty: " : "dirty link: ", state.sentence));
+    verdict.remedies = {"clean or replace the cable or optics, then measure again"};
+    return;
+  }
+  if (verdict.word == VerdictWord::met) {
+    verdict.word = VerdictWord::marginal;
+    verdict.cause.clear();
+  }
+  add_cause(verdict, {state.sentence, {}});
+}
+
+}  // namespace
+
+Verdict judge(const Measurement& measurement, const Record& record, const Thresholds& thresholds) {
+  Verdict verdict;
+  verdict.criterion = "none";
+  if (judge_outcome(measurement, verdict)) return verdict;
+  if (measurement.plan.metric == plan::Metric::latency) {
+    verdict = judge_latency(measurement, thresholds, verdict);
+  } else {
+    verdict = judge_bandwidth(measurement, record, thresholds, verdict);
+  }
+  // Counters of a software device count its own repair work, not a cable's.
+  if (!any_side(measurement, &results::SideResult::software_device) || any_side(measurement, &results::SideResult::simulated)) judge_cleanliness(measurement, verdict);
+  return verdict;
+}
+
+}  // namespace railgauge::report

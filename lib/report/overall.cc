@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/cause.h"
+#include "report/judge.h"
+
+namespace railgauge::report {
+namespace {
+
+using results::Measurement;
+using results::Outcome;
+using results::Record;
+using results::Verdict;
+using results::VerdictWord;
+
+/// Worse is larger. What is known to be wrong comes before what is not known.
+int severity(const Measurement& measurement) {
+  switch (measurement.verdict.word) {
+    case VerdictWord::skipped: return 0;
+    case VerdictWord::no_criterion: return 1;
+    case VerdictWord::met: return 2;
+    case VerdictWord::marginal: return 3;
+    case VerdictWord::inconclusive: return 4;
+    case VerdictWord::failed: return measurement.outcome == Outcome::failed && !mismatch_text(measurement) ? 5 : 7;
+    case VerdictWord::below: return 6;
+  }
+  return 4;
+}
+
+/// A rehearsal's figures judge nothing, but that it ran and that its data was right is real.
+bool is_rehearsal(const Measurement& measurement) {
+  bool simulated = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const auto& side) { return side.simulated; });
+  return simulated && measurement.outcome == Outcome::done && !mismatch_text(measurement);
+}
+
+const Measurement* worst_of(const Record& record) {
+  const Measurement* worst = nullptr;
+  for (const Measurement& measurement : record.measurements) {
+    if (is_rehearsal(measurement)) continue;
+    if (!worst || severity(measurement) > severity(*worst)) worst = &measurement;
+  }
+  return worst;
+}
+
+std::size_t count_words(const Record& record, std::initializer_list<VerdictWord> words) {
+  auto fits = [&](const Measurement& m) { return !is_rehearsal(m) && std::find(words.begin(), words.end(), m.verdict.word) != words.end(); };
+  return static_cast<std::size_t>(std::count_if(record.measurements.begin(), record.measurements.end(), fits));
+}
+
+std::string reason_of(const Record& record) {
+  if (record.error) return record.error->text;
+  return record.outcome == Outcome::partial ? "interrupted" : "nothing was measured";
+}
+
+/// Names the reason why nothing was judged, once.
+std::string why_unjudged(const Record& record) {
+  if (record.simulated) return fmt::format("simulated device, a rehearsal: {} measurements ran; no hardware verdict", record.measurements.size());
+  if (record.software_device) return "software device: no hardware verdict";
+  if (record.same_host) return "both ends are on one host: nothing to compare with";
+  for (const Measurement& measurement : record.measurements)
+    if (measurement.verdict.word == VerdictWord::no_criterion && !measurement.verdict.cause.empty()) return measurement.verdict.cause;
+  return "no measurement has a criterion";
+}
+
+bool was_interrupted(const Record& record) { return record.outcome == Outcome::partial; }
+
+}  // namespace
+
+Verdict overall(const Record& record) {
+  Verdict verdict;
+  verdict.criterion = "none";
+  const Measurement* worst = worst_of(record);
+  bool known_bad = worst && severity(*worst) >= 6;
+  if (!known_bad && (was_interrupted(record) || record.error)) {
+    verdict.word = was_interrupted(record) ? VerdictWord::inconclusive : VerdictWord::failed;
+    verdict.cause = reason_of(record);
+    return verdict;
+  }
+  bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
+  if (!worst || (rehearsed && severity(*worst) <= 1)) {
+    verdict.word = rehearsed ? VerdictWord::no_criterion : VerdictWord::failed;
+    verdict.cause = rehearsed ? why_unjudged(record) : reason_of(record);
+    return verdict;
+  }
+  verdict = worst->verdict;
+  std::size_t judged = count_words(record, {VerdictWord::met, VerdictWord::marginal, VerdictWord::below});
+  switch (worst->verdict.word) {
+    case VerdictWord::no_criterion:
+      verdict = Verdict{};
+      verdict.criterion = "none";
+      verdict.cause = why_unjudged(record);
+      break;
+    case VerdictWord::met:
+      verdict.cause = fmt::format("all {} judged measurements reach what the link should carry", judged);
+      verdict.remedies.clear();
+      break;
+    case VerdictWord::skipped: break;
+    default: verdict.cause = fmt::format("{}: {}", worst->plan.label, worst->verdict.cause); break;
+  }
+  return verdict;
+}
+
+ExitCode exit_code(const Record& record) {
+  const Measurement* worst = worst_of(record);
+  if (was_interrupted(record)) return ExitCode::not_measured;
+  if (record.error && record.measurements.empty()) {
+    constexpr std::pair<const char*, ExitCode> kKinds[] = {
+        {"usage", ExitCode::usage}, {"unsupported", ExitCode::unsupported}, {"data", ExitCode::below_expectation}};
+    for (const auto& [kind, code] : kKinds)
+      if (record.error->kind == kind) return code;
+    return ExitCode::not_measured;
+  }
+  int worst_severity = worst ? severity(*worst) : -1;
+  if (worst_severity >= 6) return ExitCode::below_expectation;
+  if (worst_severity >= 4 || record.error) return ExitCode::not_measured;
+  bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
+  if (worst_severity == 0 && !rehearsed) return ExitCode::unsupported;
+  return worst_severity >= 0 || rehearsed ? ExitCode::met : ExitCode::not_measured;
+}
+
+}  // namespace railgauge::report

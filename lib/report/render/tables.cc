@@ -1,0 +1,237 @@
+#include "report/render/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/render/columns.h"
+#include "report/render/words.h"
+
+namespace railgauge::report {
+namespace {
+
+using plan::Metric;
+using plan::Transport;
+using results::Measurement;
+using results::Record;
+
+constexpr std::size_t kVerdictColumns = 14;
+
+bool was_measured(const Measurement& measurement) { return measurement.throughput || measurement.latency; }
+
+/// Limiting terms in order of their first use: the first is "a", the 27th "a2".
+class Letters {
+ public:
+  std::string of(const results::Verdict& verdict, const rates::Expectation& expectation) {
+    if (verdict.limiting_term.empty()) return {};
+    auto at = std::find_if(terms_.begin(), terms_.end(), [&](const rates::Term& term) { return term.name == verdict.limiting_term; });
+    auto index = static_cast<std::size_t>(at - terms_.begin());
+    if (at == terms_.end()) {
+      bool known = expectation.limiting && *expectation.limiting < expectation.terms.size();
+      terms_.push_back(known ? expectation.terms[*expectation.limiting] : rates::Term{});
+      terms_.back().name = verdict.limiting_term;
+    }
+    std::string letter(1, static_cast<char>('a' + index % 26));
+    if (index >= 26) letter += std::to_string(index / 26 + 1);
+    letters_.resize(terms_.size());
+    letters_[index] = letter;
+    return letter;
+  }
+  std::vector<std::string> legend() const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      for (const std::string& line : wrap(fmt::format("{} = {}: {}", letters_[i], shown(terms_[i].name), shown(terms_[i].formula)), 76)) out.push_back("  " + line);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<rates::Term> terms_;
+  std::vector<std::string> letters_;
+};
+
+struct BandwidthRow {
+  std::string name;
+  std::string measured;
+  std::string lowest;
+  std::string should;
+  std::string letter;
+  std::string percent;
+  std::string verdict;  ///< padded and coloured; empty for a second line
+};
+
+std::string format_row(const BandwidthRow& row) {
+  return fmt::format("  {} {} {} {} {} {} {}", left(row.name, 31), right(row.measured, 8), right(row.lowest, 7), right(row.should, 8), left(row.letter, 2),
+                     right(row.percent, 4), row.verdict);
+}
+
+BandwidthRow bandwidth_row(const std::string& name, const stats::ThroughputSummary& throughput, const Measurement& measurement) {
+  BandwidthRow row;
+  row.name = name;
+  row.measured = figure(throughput.mean_gbit_per_s.value);
+  row.lowest = figure(throughput.min_gbit_per_s.value);
+  // A user's limit stands in the verdict; without either there is still the expectation to look at.
+  auto should = measurement.verdict.expected ? measurement.verdict.expected : measurement.expectation.gbit_per_s();
+  if (measurement.plan.metric == Metric::rate) {
+    auto rate = throughput.messages_per_s.value;
+    row.measured = figure(rate ? std::optional<double>(*rate / 1e6) : std::nullopt);
+    row.lowest = figure(throughput.mean_gbit_per_s.value);
+    should = measurement.expectation.gbit_per_s();
+  }
+  row.should = figure(should);
+  if (should && *should > 0 && throughput.mean_gbit_per_s.value) row.percent = fmt::format("{:.0f}", 100 * *throughput.mean_gbit_per_s.value / *should);
+  return row;
+}
+
+void add_bandwidth_rows(std::vector<std::string>& out, const Measurement& measurement, Letters& letters, bool color) {
+  const results::Verdict& verdict = measurement.verdict;
+  std::string name = short_name(measurement.plan);
+  bool both = measurement.throughput_reverse.has_value();
+  BandwidthRow row = bandwidth_row(both ? name + " →" : name, *measurement.throughput, measurement);
+  row.letter = letters.of(verdict, measurement.expectation);
+  row.verdict = colored(verdict_text(verdict), verdict.word, color);
+  out.push_back(format_row(row));
+  if (!both) return;
+  row = bandwidth_row(name + " ←", *measurement.throughput_reverse, measurement);
+  out.push_back(format_row(row));
+}
+
+void add_latency_row(std::vector<std::string>& out, const Measurement& measurement, bool color) {
+  const stats::LatencySummary& latency = *measurement.latency;
+  auto us = [](const stats::Value& value) { return figure(value.value ? std::optional<double>(*value.value / 1000) : std::nullopt); };
+  const char* meaning = measurement.latency_meaning.compare(0, 4, "half") == 0 ? "half RTT" : "RTT";
+  out.push_back(fmt::format("  {} {} {} {} {} {} {}", left(short_name(measurement.plan), 22), right(us(latency.p50_ns), 7), right(us(latency.p99_ns), 7),
+                            right(us(latency.max_ns), 8), right(short_count(latency.samples), 5), left(meaning, 8),
+                            colored(verdict_text(measurement.verdict), measurement.verdict.word, color)));
+}
+
+std::string heading(Transport transport, Metric metric) {
+  const char* who = transport == Transport::rdma ? "RDMA" : "TCP";
+  if (metric == Metric::latency)
+    return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} latency (us)", who), 24), right("p50", 7), right("p99", 7), right("max", 8), right("n", 5),
+                       left("meaning", 8), "verdict");
+  bool rate = metric == Metric::rate;
+  return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} {}", who, rate ? "message rate" : "bandwidth (Gbit/s)"), 33), right(rate ? "M/s" : "measured", 8),
+                     right(rate ? "Gbit/s" : "lowest", 7), right(rate ? "at most" : "should", 8), "  ", right("%", 4), "verdict");
+}
+
+std::vector<std::string> meanings_of(const std::vector<const Measurement*>& group) {
+  std::vector<std::string> out;
+  for (const Measurement* measurement : group) {
+    std::string line = "  " + shown(measurement->latency_meaning);
+    if (!measurement->latency_meaning.empty() && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+  }
+  return out;
+}
+
+void add_group(std::vector<std::string>& out, const Record& record, Transport transport, Metric metric, Letters& letters, bool color) {
+  std::vector<const Measurement*> group;
+  for (const Measurement& measurement : record.measurements)
+    if (measurement.plan.transport == transport && measurement.plan.metric == metric && was_measured(measurement)) group.push_back(&measurement);
+  if (group.empty()) return;
+  out.emplace_back();
+  out.push_back(heading(transport, metric));
+  for (const Measurement* measurement : group) {
+    if (metric == Metric::latency && measurement->latency) add_latency_row(out, *measurement, color);
+    if (metric != Metric::latency && measurement->throughput) add_bandwidth_rows(out, *measurement, letters, color);
+  }
+  if (metric == Metric::latency)
+    for (const std::string& line : meanings_of(group)) out.push_back(line);
+}
+
+const results::Node* node_of(const Record& record, const std::string& role) {
+  for (const results::Node& node : record.nodes)
+    if (node.role == role) return &node;
+  return nullptr;
+}
+
+template <typename T>
+std::string fact_text(const host::Fact<T>& fact) {
+  return fact ? fmt::format("{}", *fact) : fmt::format("unknown ({})", fact.reason);
+}
+
+const results::SideResult* first_side(const Record& record, Transport transport, const std::string& role) {
+  for (const Measurement& measurement : record.measurements)
+    for (const results::SideResult& side : measurement.sides)
+      if (measurement.plan.transport == transport && side.role == role) return &side;
+  return nullptr;
+}
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+void add_device_rows(Rows& rows, const host::RdmaDevice& device, int port_number) {
+  for (const host::RdmaPort& port : device.ports) {
+    if (port.port != port_number) continue;
+    rows.emplace_back("RDMA port", fmt::format("{} port {}, {}", device.name, port.port, port.state ? *port.state : port.state.reason));
+    rows.emplace_back("link", fact_text(port.rate_text));
+    rows.emplace_back("path MTU", port.active_mtu_bytes ? fmt::format("{} of {}", *port.active_mtu_bytes, fact_text(port.max_mtu_bytes)) : fact_text(port.active_mtu_bytes));
+  }
+  rows.emplace_back("firmware", fact_text(device.firmware));
+  if (device.pci.links.empty()) return;
+  const host::PciLink& link = device.pci.links.front();
+  rows.emplace_back("PCIe", link.current_gt_per_s && link.current_width ? fmt::format("{:g} GT/s x{} at {}", *link.current_gt_per_s, *link.current_width, link.address)
+                                                                         : fact_text(link.current_gt_per_s));
+  rows.emplace_back("NUMA node", fact_text(device.numa_node));
+}
+
+/// What of one host a reader of the figures wants to see.
+Rows rows_of(const Record& record, const results::Node& node) {
+  Rows rows = {{"host", node.facts.hostname}, {"system", node.facts.os}, {"kernel", node.facts.kernel}, {"CPU", fact_text(node.facts.cpu_model)}};
+  const results::SideResult* rdma = first_side(record, Transport::rdma, node.role);
+  for (const host::RdmaDevice& device : node.facts.rdma_devices)
+    if (rdma && rdma->placement.device == device.name) add_device_rows(rows, device, rdma->placement.port.value_or(1));
+  const results::SideResult* tcp = first_side(record, Transport::tcp, node.role);
+  for (const host::Netdev& netdev : node.facts.netdevs) {
+    if (!tcp || tcp->placement.interface != netdev.name) continue;
+    std::string speed = netdev.speed_gbit_per_s ? fmt::format("{:g} Gbit/s", *netdev.speed_gbit_per_s) : fmt::format("speed unknown ({})", netdev.speed_gbit_per_s.reason);
+    rows.emplace_back("interface", fmt::format("{}, MTU {}, {}", netdev.name, fact_text(netdev.mtu_bytes), speed));
+  }
+  return rows;
+}
+
+std::string find_row(const Rows& rows, const std::string& name) {
+  for (const auto& [key, value] : rows)
+    if (key == name) return value;
+  return "–";
+}
+
+}  // namespace
+
+std::string colored(const std::string& cell, results::VerdictWord word, bool color) {
+  std::string padded = cell;
+  return color ? look_of(word).color + padded + "\x1b[0m" : padded;
+}
+
+std::vector<std::string> measurement_tables(const Record& record, bool color) {
+  std::vector<std::string> out;
+  Letters letters;
+  for (Transport transport : {Transport::rdma, Transport::tcp})
+    for (Metric metric : {Metric::bandwidth, Metric::rate, Metric::latency}) add_group(out, record, transport, metric, letters, color);
+  std::vector<std::string> legend = letters.legend();
+  if (!legend.empty()) {
+    out.emplace_back();
+    out.emplace_back("What the link should carry, by its smallest term (payload)");
+    out.insert(out.end(), legend.begin(), legend.end());
+  }
+  return out;
+}
+
+std::vector<std::string> host_table(const Record& record) {
+  const results::Node* client = node_of(record, "client");
+  const results::Node* server = node_of(record, "server");
+  if (!client) return {};
+  Rows left_rows = rows_of(record, *client);
+  Rows right_rows = server ? rows_of(record, *server) : Rows{};
+  for (const auto& [name, value] : right_rows)
+    if (find_row(left_rows, name) == "–") left_rows.emplace_back(name, "–");
+  std::vector<std::string> out = {fmt::format("  {} {} {}", left("", 10), left("A (client)", 33), server ? "B (server)" : "")};
+  for (const auto& [name, value] : left_rows) {
+    std::string other = server ? find_row(right_rows, name) : "";
+    bool differs = server && name != "host" && value != other;
+    out.push_back(fmt::format("{} {} {} {}", differs ? "≠" : " ", left(name, 10), left(shown(value), 33), left(shown(other), 32)));
+    while (!out.back().empty() && out.back().back() == ' ') out.back().pop_back();
+  }
+  return out;
+}
+
+}  // namespace railgauge::report

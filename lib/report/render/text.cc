@@ -1,0 +1,190 @@
+#include "report/render/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+#include "report/render/columns.h"
+#include "report/render/tables.h"
+#include "report/render/words.h"
+
+namespace railgauge::report {
+namespace {
+
+using results::Measurement;
+using results::Record;
+using results::VerdictWord;
+
+/// Collects lines; knows the width and how to hang an indent.
+class Page {
+ public:
+  explicit Page(std::size_t width) : width_(std::max<std::size_t>(width, 80)) {}
+  void line(const std::string& text = {}) { out_ += text + '\n'; }
+  void lines(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) line(text);
+  }
+  /// `first` before the first line, as many blanks before the others. Escapes the text.
+  void paragraph(const std::string& first, const std::string& text) {
+    std::size_t indent = display_width(first);
+    std::string before = first;
+    for (const std::string& part : wrap(shown(text), width_ - std::min(indent, width_ - 20))) {
+      line(before + part);
+      before = std::string(indent, ' ');
+    }
+  }
+  void heading(const std::string& text) {
+    line();
+    line(text);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::size_t width_;
+  std::string out_;
+};
+
+const char* headline_word(VerdictWord word) {
+  switch (word) {
+    case VerdictWord::met: return "MET";
+    case VerdictWord::marginal: return "MARGINAL";
+    case VerdictWord::below: return "BELOW EXPECTATION";
+    case VerdictWord::failed: return "FAILED";
+    case VerdictWord::no_criterion: return "NO VERDICT";
+    case VerdictWord::inconclusive: return "INCONCLUSIVE";
+    case VerdictWord::skipped: return "SKIPPED";
+  }
+  return "INCONCLUSIVE";
+}
+
+std::string host_of(const Record& record, const std::string& role) {
+  for (const results::Node& node : record.nodes)
+    if (node.role == role) return node.facts.hostname;
+  return record.peer;
+}
+
+void add_head(Page& page, const Record& record, bool color) {
+  std::string word = fmt::format("{} {}", look_of(record.verdict.word).glyph, headline_word(record.verdict.word));
+  page.line(fmt::format("{}   railgauge {}: {} (A) and {} (B)", colored(word, record.verdict.word, color), shown(record.subcommand), shown(host_of(record, "client")),
+                        shown(host_of(record, "server"))));
+  if (!record.verdict.cause.empty()) page.paragraph("  ", record.verdict.cause);
+  page.paragraph("  ", fmt::format("{}, {}; {}; exit code {}", record.started_utc, format_duration(record.wall), results::name_of(record.outcome), record.exit_code));
+  if (record.outcome == results::Outcome::partial) page.paragraph("  ", "PARTIAL: the run was stopped on the way; what was measured until then is below.");
+  if (record.simulated) page.paragraph("*** ", "SIMULATED DEVICE: a rehearsal in software. No RDMA figure below says anything about hardware. ***");
+  if (record.software_device && !record.simulated) page.paragraph("*** ", "SOFTWARE DEVICE (rxe or siw): real verbs without RDMA hardware. No hardware verdict. ***");
+  if (record.same_host) page.paragraph("*** ", "ONE HOST: both ends run on the same machine. No link is measured. ***");
+  if (record.error) page.paragraph("  error: ", fmt::format("{} ({})", record.error->text, record.error->kind));
+}
+
+void add_hosts(Page& page, const Record& record) {
+  std::vector<std::string> table = host_table(record);
+  if (table.empty()) return;
+  page.heading("Hosts (≠ differs)");
+  page.lines(table);
+  bool any = std::any_of(record.differences.begin(), record.differences.end(), [](const auto& d) { return d.matters; });
+  if (!any) return;
+  page.heading("Differences that matter");
+  for (const results::Difference& difference : record.differences)
+    if (difference.matters) page.paragraph("  ! ", fmt::format("{}: {} on A, {} on B", difference.what, difference.client, difference.server));
+}
+
+/// Sentences of the first RDMA and the first TCP measurement, each once.
+void add_choices(Page& page, const Record& record) {
+  std::vector<std::pair<std::string, std::string>> seen;
+  for (plan::Transport transport : {plan::Transport::rdma, plan::Transport::tcp}) {
+    auto first = std::find_if(record.measurements.begin(), record.measurements.end(),
+                              [&](const Measurement& m) { return m.plan.transport == transport && !m.sides.empty(); });
+    if (first == record.measurements.end()) continue;
+    for (const results::SideResult& side : first->sides)
+      for (const std::string& choice : side.choices) {
+        std::pair<std::string, std::string> entry(side.role == "client" ? "A: " : "B: ", choice);
+        if (std::find(seen.begin(), seen.end(), entry) == seen.end()) seen.push_back(entry);
+      }
+  }
+  if (seen.empty()) return;
+  page.heading("Chosen");
+  for (const auto& [who, choice] : seen) page.paragraph("  " + who, choice);
+}
+
+struct Finding {
+  VerdictWord word;
+  bool rehearsal;
+  std::vector<std::string> names;
+  std::vector<std::string> remedies;
+};
+
+bool is_rehearsed(const results::Verdict& verdict) { return verdict.criterion == "simulated"; }
+
+/// Measurements with the same cause are one finding: a person mends a cause once.
+void add_findings(Page& page, const Record& record) {
+  std::vector<std::pair<std::string, Finding>> findings;
+  for (const Measurement& measurement : record.measurements) {
+    const results::Verdict& verdict = measurement.verdict;
+    if (verdict.cause.empty()) continue;
+    auto same = std::find_if(findings.begin(), findings.end(), [&](const auto& f) { return f.first == verdict.cause && f.second.word == verdict.word; });
+    if (same == findings.end()) {
+      findings.emplace_back(verdict.cause, Finding{verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
+      same = std::prev(findings.end());
+    }
+    same->second.names.push_back(fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan)));
+  }
+  if (findings.empty()) return;
+  page.heading("Why");
+  for (const auto& [cause, finding] : findings) {
+    std::size_t others = finding.names.size() - 1;
+    std::string who = finding.names.front() + (others > 0 ? fmt::format(" and {} more", others) : "");
+    Look look = look_of(finding.word);
+    page.paragraph(fmt::format("  {} ", look.glyph), fmt::format("{}: {}", who, cause));
+    for (const std::string& remedy : finding.remedies) page.paragraph("    → ", remedy);
+  }
+}
+
+void add_warnings(Page& page, const Record& record) {
+  std::vector<std::string> warnings;
+  auto add = [&](const std::string& text) {
+    if (std::find(warnings.begin(), warnings.end(), text) == warnings.end()) warnings.push_back(text);
+  };
+  for (const std::string& text : record.warnings) add(text);
+  for (const results::Node& node : record.nodes)
+    for (const std::string& text : node.facts.warnings) add(fmt::format("{}: {}", node.facts.hostname, text));
+  for (const Measurement& measurement : record.measurements) {
+    for (const std::string& text : measurement.expectation.notes) add(text);
+    for (const results::SideResult& side : measurement.sides) {
+      for (const std::string& text : side.warnings) add(fmt::format("{}: {}", side.host, text));
+      for (const std::string& text : side.events) add(fmt::format("{}: {}: event {}", side.host, short_name(measurement.plan), text));
+    }
+  }
+  if (warnings.empty()) return;
+  page.heading("Notes");
+  for (const std::string& text : warnings) page.paragraph("  - ", text);
+}
+
+void add_rerun(Page& page, const Record& record, const TextOptions& options) {
+  page.heading("Again");
+  std::string command;
+  if (!record.nodes.empty())
+    for (const std::string& word : record.nodes.front().command_line) command += (command.empty() ? "" : " ") + shell_word(word);
+  if (!command.empty()) page.line("  " + shown(command));
+  auto bad = std::find_if(record.measurements.begin(), record.measurements.end(), [](const Measurement& m) {
+    return m.verdict.word == VerdictWord::below || m.verdict.word == VerdictWord::failed || m.verdict.word == VerdictWord::inconclusive;
+  });
+  if (bad != record.measurements.end() && record.measurements.size() > 1) page.line("  " + shown(rerun_command(bad->plan, record.peer)));
+  if (!options.record_path.empty()) page.line("  record: " + shown(options.record_path));
+}
+
+}  // namespace
+
+std::string render_text(const Record& record, const TextOptions& options) {
+  Page page(options.width);
+  add_head(page, record, options.color);
+  add_hosts(page, record);
+  add_choices(page, record);
+  page.lines(measurement_tables(record, options.color));
+  add_findings(page, record);
+  add_warnings(page, record);
+  add_rerun(page, record, options);
+  return page.take();
+}
+
+}  // namespace railgauge::report

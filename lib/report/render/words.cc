@@ -1,0 +1,104 @@
+#include "report/render/words.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/units.h"
+
+namespace railgauge::report {
+
+using results::VerdictWord;
+
+Look look_of(VerdictWord word) noexcept {
+  constexpr const char* kGreen = "\x1b[32m";
+  constexpr const char* kYellow = "\x1b[33m";
+  constexpr const char* kRed = "\x1b[31m";
+  constexpr const char* kDim = "\x1b[2m";
+  switch (word) {
+    case VerdictWord::met: return {"✓", "met", kGreen};
+    case VerdictWord::marginal: return {"~", "marginal", kYellow};
+    case VerdictWord::below: return {"✗", "below", kRed};
+    case VerdictWord::failed: return {"✗", "FAILED", kRed};
+    case VerdictWord::no_criterion: return {"·", "no criterion", kDim};
+    case VerdictWord::inconclusive: return {"?", "inconclusive", kYellow};
+    case VerdictWord::skipped: return {"-", "skipped", kDim};
+  }
+  return {"?", "inconclusive", kYellow};
+}
+
+std::string verdict_text(const results::Verdict& verdict) {
+  Look look = look_of(verdict.word);
+  std::string text = fmt::format("{} {}", look.glyph, look.word);
+  return verdict.criterion == "simulated" ? "(" + text + ")" : text;
+}
+
+const char* arrow_of(plan::Direction direction) noexcept {
+  switch (direction) {
+    case plan::Direction::to: return "A→B";
+    case plan::Direction::from: return "B→A";
+    case plan::Direction::both: return "A↔B";
+  }
+  return "";
+}
+
+std::string short_name(const plan::Plan& plan) {
+  std::string out = plan.operation == plan::Operation::round_trip ? "round trip" : plan::name_of(plan.operation);
+  if (plan.metric != plan::Metric::latency || plan.under_load) {
+    if (plan.transport == plan::Transport::rdma) {
+      int qps = plan.rdma.qps * plan.threads;
+      out += fmt::format(", {} QP{}", qps, qps == 1 ? "" : "s");
+    } else if (plan.metric != plan::Metric::latency) {
+      out = fmt::format("{} stream{}", plan.streams, plan.streams == 1 ? "" : "s");
+    }
+  }
+  out += fmt::format(", {}, {}", format_size(plan.message_bytes), arrow_of(plan.direction));
+  if (plan.under_load) out += ", loaded";
+  return out;
+}
+
+std::string figure(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return "–";
+  double size = std::fabs(*value);
+  if (size >= 100) return fmt::format("{:.1f}", *value);
+  if (size >= 10) return fmt::format("{:.2f}", *value);
+  if (size >= 0.1 || size == 0) return fmt::format("{:.3f}", *value);
+  return fmt::format("{:.2g}", *value);
+}
+
+std::string short_count(std::uint64_t count) {
+  auto number = static_cast<double>(count);
+  if (count >= 10'000'000'000) return fmt::format("{:.0f}G", number / 1e9);
+  if (count >= 1'000'000'000) return fmt::format("{:.1f}G", number / 1e9);
+  if (count >= 10'000'000) return fmt::format("{:.0f}M", number / 1e6);
+  if (count >= 1'000'000) return fmt::format("{:.1f}M", number / 1e6);
+  if (count >= 10'000) return fmt::format("{:.0f}k", number / 1e3);
+  return fmt::format("{}", count);
+}
+
+std::string shell_word(const std::string& word) {
+  bool plain = !word.empty();
+  for (char c : word) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    plain = plain && (letter || std::string("-_./:=,@%+[]").find(c) != std::string::npos);
+  }
+  if (plain) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string rerun_command(const plan::Plan& plan, const std::string& peer) {
+  bool rdma = plan.transport == plan::Transport::rdma;
+  std::string out = fmt::format("railgauge {} {}", rdma ? "rdma" : "tcp", shell_word(peer));
+  if (rdma) out += fmt::format(" --op {}", plan::name_of(plan.operation));
+  out += fmt::format(" --metric {} --size {} --direction {}", plan::name_of(plan.metric), plan.message_bytes, plan::name_of(plan.direction));
+  if (rdma && plan.metric != plan::Metric::latency)
+    out += fmt::format(" --qps {} --threads {} --depth {} --post-batch {} --signal-every {}", plan.rdma.qps, plan.threads, plan.rdma.depth, plan.rdma.post_batch,
+                       plan.rdma.signal_every);
+  if (!rdma) out += fmt::format(" --streams {} --threads {}", plan.streams, plan.threads);
+  // Long enough that the steady-state test has its intervals and a flap its chance to show.
+  return out + " --duration 10s";
+}
+
+}  // namespace railgauge::report
