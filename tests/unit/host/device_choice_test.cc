@@ -1,0 +1,95 @@
+#include "host/device_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trees.h"
+
+namespace railgauge::host {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string message_of(const Snapshot& snapshot, const DeviceWish& wish, ErrorKind kind) {
+  try {
+    choose_device(snapshot, wish);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST(ChooseDevice, TakesWhatTheUserAsksFor) {
+  DeviceChoice choice = choose_device(snapshot_of("h100_ib"), {.device = "mlx5_7", .port = {}, .local_ip = "10.40.7.17", .peer_link_layer = {}});
+  EXPECT_EQ(choice.device, "mlx5_7");
+  EXPECT_EQ(choice.port, 1);
+  EXPECT_EQ(choice.reason, "mlx5_7 port 1 (400 Gb/sec (4X NDR)): asked for");
+}
+
+TEST(ChooseDevice, FollowsTheControlConnection) {
+  Snapshot s = snapshot_of("h100_ib");
+  EXPECT_EQ(choose_device(s, {.device = {}, .port = {}, .local_ip = "10.40.7.17", .peer_link_layer = {}}).device, "mlx5_bond_0");
+  DeviceChoice ipoib = choose_device(s, {.device = {}, .port = {}, .local_ip = "10.50.3.17", .peer_link_layer = {}});
+  EXPECT_EQ(ipoib.device, "mlx5_5");  // ib3 is the fourth
+  EXPECT_THAT(ipoib.reason, HasSubstr("carries the control connection (10.50.3.17)"));
+}
+
+TEST(ChooseDevice, TakesTheFastestOfThePeersLinkLayer) {
+  Snapshot s = snapshot_of("h100_ib");
+  DeviceChoice any = choose_device(s, {});
+  EXPECT_EQ(any.device, "mlx5_0");
+  EXPECT_THAT(any.reason, HasSubstr("the first of the fastest of the 9 ACTIVE ports"));
+  DeviceChoice ethernet = choose_device(s, {.device = {}, .port = {}, .local_ip = {}, .peer_link_layer = LinkLayer::ethernet});
+  EXPECT_EQ(ethernet.device, "mlx5_bond_0");
+  DeviceChoice infiniband = choose_device(s, {.device = {}, .port = {}, .local_ip = "10.40.7.17", .peer_link_layer = LinkLayer::infiniband});
+  EXPECT_EQ(infiniband.device, "mlx5_0");  // the control connection runs over Ethernet, which the peer's port does not
+}
+
+TEST(ChooseDevice, TakesTheOnlyActiveOne) {
+  DeviceChoice choice = choose_device(snapshot_of("degraded_x8"), {.device = {}, .port = {}, .local_ip = "192.0.2.1", .peer_link_layer = {}});
+  EXPECT_EQ(choice.device, "mlx5_0");
+  EXPECT_THAT(choice.reason, HasSubstr("the only ACTIVE port"));
+}
+
+TEST(ChooseDevice, PrefersHardwareToSoftware) {
+  Snapshot s = snapshot_of("rxe_host");
+  s.rdma_devices.push_back(snapshot_of("a100_roce").rdma_devices.at(0));
+  s.rdma_devices.back().ports[0].rate_gbit_per_s = Fact<double>::of(5);  // slower than the software device claims
+  EXPECT_EQ(choose_device(s, {}).device, "mlx5_0");
+}
+
+TEST(ChooseDevice, ListsWhatIsThere) {
+  Snapshot s = snapshot_of("restricted");
+  EXPECT_EQ(message_of(s, {.device = "mlx5_9", .port = {}, .local_ip = {}, .peer_link_layer = {}}, ErrorKind::usage),
+            "no RDMA device mlx5_9; present: hfi1_0, mlx4_0");
+  EXPECT_EQ(message_of(s, {.device = "mlx4_0", .port = 3, .local_ip = {}, .peer_link_layer = {}}, ErrorKind::usage),
+            "mlx4_0 has no port 3; present: 1, 2");
+  EXPECT_EQ(choose_device(s, {.device = "mlx4_0", .port = 2, .local_ip = {}, .peer_link_layer = {}}).port, 2);
+}
+
+TEST(ChooseDevice, SaysWhyNoneIsActive) {
+  EXPECT_EQ(message_of(snapshot_of("down_polling"), {}, ErrorKind::unsupported),
+            "no RDMA port is ACTIVE: mlx5_0 port 1 is DOWN, physical state Polling (no signal from the other end: check the cable, the "
+            "far port, breakout or split, speed and FEC)");
+  EXPECT_THAT(message_of(snapshot_of("disabled"), {}, ErrorKind::unsupported),
+              AllOf(HasSubstr("DOWN, physical state Disabled"), HasSubstr("switched off on this host")));
+  EXPECT_THAT(message_of(snapshot_of("init_no_sm"), {}, ErrorKind::unsupported),
+              AllOf(HasSubstr("INIT, physical state LinkUp"), HasSubstr("no subnet manager")));
+}
+
+TEST(ChooseDevice, SaysThatNoneIsPresent) {
+  EXPECT_THAT(message_of(snapshot_of("no_rdma"), {}, ErrorKind::unsupported),
+              AllOf(HasSubstr("no RDMA device is present"), HasSubstr("`modprobe mlx5_ib`")));
+  EXPECT_THAT(message_of(snapshot_of("no_rdma"), {.device = "mlx5_0", .port = {}, .local_ip = {}, .peer_link_layer = {}}, ErrorKind::usage),
+              HasSubstr("present: none"));
+}
+
+TEST(WhyNotActive, IsEmptyForAnActivePort) {
+  EXPECT_EQ(why_not_active(snapshot_of("a100_roce").rdma_devices.at(0).ports.at(0)), "");
+}
+
+}  // namespace
+}  // namespace railgauge::host
