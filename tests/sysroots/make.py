@@ -63,7 +63,9 @@ def roce(tree, host, ip, mtu, rate, speed, device="mlx5_0", netdev="enp65s0f0np0
     add_netdev(tree, netdev, pci, mtu=mtu, speed=speed)
     tree.files(f"{pci}/net/{netdev}/statistics", {"rx_crc_errors": 0, "rx_missed_errors": 11})
     add_netdev(tree, f"{netdev}.700", mtu=mtu, speed=speed)
-    add_netdev(tree, "eno1", add_pci(tree, ["0000:20:03.0", "0000:21:00.0"], 0, "0-31", [None, None]), speed="-1", operstate="down", carrier=None)
+    old_kernel = [None, ("Unknown speed", 255, "Unknown speed", 255)]  # the registers know better
+    pci = add_pci(tree, ["0000:20:03.0", "0000:21:00.0"], 0, "0-31", old_kernel, pci_config(0x2810, 3, 2, 4, 8))
+    add_netdev(tree, "eno1", pci, speed="-1", operstate="down", carrier=None)
     add_addresses(tree, [(netdev, f"{ip}/24"), (f"{netdev}.700", f"{vlan_ip}/24"), (netdev, "fe80::e42:a1ff:fe91:be54/64")])
 
 

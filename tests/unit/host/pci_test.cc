@@ -132,7 +132,16 @@ TEST(PciReader, SaysWhatIsNoPciDevice) {
   EXPECT_EQ(place.numa_node.reason, "not a PCI device");
 }
 
-TEST(PciReader, TakesTheLinkOfTheRegisterWhereSysfsDoesNotKnow) {
+TEST(PciReader, AsksTheRegistersWhereSysfsDoesNotKnow) {
+  Root root = tree("a100_roce");
+  PciPath path = PciReader(root).place_of("/sys/class/net/eno1/device").path;
+  EXPECT_EQ(*path.links[0].current_gt_per_s, 8.0);  // LnkSta 0x23: code 3, x2
+  EXPECT_EQ(*path.links[0].current_width, 2);
+  EXPECT_EQ(*path.links[0].max_gt_per_s, 16.0);     // LnkCap 0x84: code 4, x8
+  EXPECT_EQ(*path.links[0].max_width, 8);
+}
+
+TEST(PciReader, TakesAVirtualFunctionsLinkFromThePhysicalOne) {
   Root root = tree("vf_roce");
   PciPath path = PciReader(root).place_of("/sys/class/infiniband/mlx5_5/device").path;
   EXPECT_EQ(path.virtual_function, "0000:c1:00.3");
