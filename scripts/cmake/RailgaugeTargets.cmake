@@ -9,6 +9,11 @@ if(RAILGAUGE_SANITIZE)
   add_compile_options(-fsanitize=${RAILGAUGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RAILGAUGE_SANITIZE})
 endif()
+if(RAILGAUGE_FUZZ)
+  # Coverage into every library; the fuzzers themselves link libFuzzer (tests/fuzz).
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
 
 # railgauge_add_library(NAME SOURCES … LIBS … [PRIVATE_LIBS …]): lib/<NAME>, target railgauge_<NAME>.
 function(railgauge_add_library name)
