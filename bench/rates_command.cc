@@ -190,9 +190,9 @@ int run_rates(const RatesOptions& options) {
 void add_rates_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RatesOptions>();
   auto* c = app.add_subcommand("rates", "What a link can carry, from first principles (no measurement)");
-  c->add_option("--link", options->link, "sdr ddr qdr fdr10 fdr edr hdr ndr xdr, or Ethernet: 10g … 800g;\nwithout it: an overview of all");
+  c->add_option("--link", options->link, "sdr ddr qdr fdr10 fdr edr hdr ndr xdr, or\nEthernet 10g to 800g; without it: all");
   c->add_option("--width", options->width, "lanes: 1, 2, 4, 8, 12 (default 4)");
-  c->add_option("--mtu", options->mtu, "RDMA: path MTU, 256 … 4096 (default 4096);\nTCP: interface MTU (default 1500)");
+  c->add_option("--mtu", options->mtu, "RDMA: path MTU, 256 to 4096 (default 4096);\nTCP: interface MTU (default 1500)");
   c->add_option("--transport", options->transport, "ib, roce1, roce2, tcp (default by link)");
   c->add_option("--ip", options->ip, "4 or 6 (default 4)");
   c->add_flag("--vlan", options->vlan, "one 802.1Q tag");
