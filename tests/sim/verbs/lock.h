@@ -38,11 +38,12 @@ class Spinlock {
   std::atomic<bool> taken_{false};
 };
 
-/// The process's own id, read once: getpid() is a system call and would be paid for every message.
-inline std::uint32_t own_pid() noexcept {
-  static const auto pid = static_cast<std::uint32_t>(getpid());
+/// The process's own id, kept: getpid() is a system call and would be paid for every message. A forked child renews it.
+inline std::atomic<std::uint32_t>& own_pid_cell() noexcept {
+  static std::atomic<std::uint32_t> pid{static_cast<std::uint32_t>(getpid())};
   return pid;
 }
+inline std::uint32_t own_pid() noexcept { return own_pid_cell().load(std::memory_order_relaxed); }
 
 /// A spin lock in shared memory. It names its holder, so that a lock left behind by a killed process can be taken over.
 class SharedLock {

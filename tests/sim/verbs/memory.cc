@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -163,9 +164,27 @@ std::mutex& remap_mutex() {
   return *made;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>>& remapped_ranges() {
-  static auto* made = new std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+using Range = std::pair<std::uint64_t, std::uint64_t>;
+
+/// One entry for each region that holds pages; regions may overlap.
+std::vector<Range>& remapped_ranges() {
+  static auto* made = new std::vector<Range>;
   return *made;
+}
+
+/// Takes one region's entry out and restores the pages no other region holds.
+void give_pages_back(const Range& own) {
+  auto& ranges = remapped_ranges();
+  if (const auto at = std::find(ranges.begin(), ranges.end(), own); at != ranges.end()) ranges.erase(at);
+  std::vector<Range> held = ranges;
+  std::sort(held.begin(), held.end());
+  std::uint64_t from = own.first;
+  for (const auto& [lo, hi] : held) {
+    if (hi <= from || lo >= own.second) continue;
+    if (lo > from) restore_private(from, lo);
+    from = hi;
+  }
+  if (from < own.second) restore_private(from, own.second);
 }
 
 std::uint32_t take_mr_index(SimContext& c) {
@@ -231,22 +250,7 @@ int deregister_memory(SimMr* mr) {
   const std::scoped_lock guard(remap_mutex(), c.mutex);
   const std::uint32_t index = mr->verbs.handle;
   c.header->mrs[index].key.store(0, std::memory_order_release);
-  if (mr->remapped_hi > mr->remapped_lo) {
-    auto& ranges = remapped_ranges();
-    const auto own = std::pair{mr->remapped_lo, mr->remapped_hi};
-    bool seen = false;
-    bool shared = false;
-    for (auto it = ranges.begin(); it != ranges.end();) {
-      if (*it == own && !seen) {
-        seen = true;
-        it = ranges.erase(it);
-        continue;
-      }
-      shared = shared || (it->first < own.second && it->second > own.first);
-      ++it;
-    }
-    if (!shared) restore_private(own.first, own.second);
-  }
+  if (mr->remapped_hi > mr->remapped_lo) give_pages_back({mr->remapped_lo, mr->remapped_hi});
   c.mrs[index] = nullptr;
   c.free_mrs.push_back(index);
   --c.mr_count;

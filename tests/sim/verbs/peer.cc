@@ -1,6 +1,7 @@
 /// Peers: contexts of other processes (and our own), attached through /proc/PID/fd.
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -28,11 +29,30 @@ struct Directory {
   std::map<PeerKey, Entry> peers;
 };
 
-/// Never destroyed: threads of the program may still be in a verbs call while it exits.
-Directory& directory() {
-  static auto* made = new Directory;
+/// What belongs to this process and not to the one it was forked from. Never destroyed: threads of the program may
+/// still be in a verbs call while it exits.
+struct ProcessState {
+  Directory* directory = new Directory;
+  int memory_fd = -1;
+};
+
+ProcessState& process_state();
+
+/// A forked child starts afresh: what it inherits names the parent's memory. Contexts opened before are the parent's.
+void forget_parent() {
+  own_pid_cell().store(static_cast<std::uint32_t>(getpid()));
+  process_state() = ProcessState{};
+}
+
+ProcessState& process_state() {
+  static ProcessState* made = [] {
+    pthread_atfork(nullptr, nullptr, forget_parent);
+    return new ProcessState;
+  }();
   return *made;
 }
+
+Directory& directory() { return *process_state().directory; }
 
 PeerKey key_of(const Peer& p) { return {p.pid, p.start_time, p.context_fd}; }
 
@@ -88,7 +108,9 @@ Peer* attach(const QpSlot& slot) {
 }  // namespace
 
 int memory_file() noexcept {
-  static const int fd = memory_fd("railgauge-sim-memory", kMemoryBytes);
+  int& fd = process_state().memory_fd;
+  const std::lock_guard guard(directory().mutex);
+  if (fd < 0) fd = memory_fd("railgauge-sim-memory", kMemoryBytes);
   return fd;
 }
 
