@@ -233,6 +233,8 @@ def provision():
     """Installs, downloads, builds what is missing. Returns {'kernel', 'initramfs', 'modules', 'release'}."""
     if platform.machine() != "x86_64":
         raise Unsupported(f"the lab's guests are x86-64, this machine is {platform.machine()}")
+    if not os.path.exists("/proc/self/cmdline"):
+        raise Unsupported("/proc is not mounted here (mount -t proc proc /proc)")
     install_packages()
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)

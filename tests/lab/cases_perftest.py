@@ -83,7 +83,8 @@ def perftest_fails_when_the_cable_is_pulled(hosts):
     serving = hosts.start("b", f"{LIMIT} ib_write_bw -d rxe0 -x 1 -F -D 30")
     hosts.listening("b", 18515)
     client = hosts.start("a", f"{LIMIT} ib_write_bw -d rxe0 -x 1 -F -D 30 {B}")
-    hosts.ok("a", "sleep 3; ip link set eth0 down")
+    hosts.data_flows("a")
+    hosts.ok("a", "ip link set eth0 down")
     hosts.finish(client, 30).ended(1).says("Completion with error|Failed status")
     serving.stop()
 

@@ -3,13 +3,18 @@ import functools
 import time
 
 import harness
-from harness import A, B, check
+from harness import A, B, check, patience
 from railgauge_hosts import (PORT, measure, names, rdma_rows, record_of, serve, server_ended, start_measuring, token_file)
 
 case = functools.partial(harness.case, needs_railgauge=True)
 WRITE = "rdma --op write --metric bandwidth --size 64K"
 # A vanished peer is noticed within 5 s; what is above that is start, end and a busy emulated processor.
 VANISHED_S = 15
+
+
+def in_time(begin, limit_s):
+    taken = time.monotonic() - begin
+    check(taken < limit_s * patience(), f"took {taken:.1f} s, not {limit_s}")
 
 
 def mapped_gid_index(hosts, side, address):
@@ -79,7 +84,7 @@ def pulled_cable_ends_both(hosts):
     pulled = time.monotonic()
     hosts.ok("a", "ip link set eth0 down")
     result = hosts.finish(client, 30).ended(3)
-    check(time.monotonic() - pulled < VANISHED_S + 5, f"took {time.monotonic() - pulled:.1f} s")
+    in_time(pulled, VANISHED_S + 5)
     server_ended(hosts, server, 25)
     record = record_of(hosts, result)
     check(record["outcome"] in ("partial", "failed"), record["outcome"])
@@ -94,7 +99,7 @@ def killed_server_ends_the_client(hosts):
     killed = time.monotonic()
     server.signal("KILL")
     result = hosts.finish(client, 30).ended(3)
-    check(time.monotonic() - killed < VANISHED_S, f"took {time.monotonic() - killed:.1f} s")
+    in_time(killed, VANISHED_S)
     record = record_of(hosts, result)
     check(record["outcome"] in ("partial", "failed"), record["outcome"])
     names(record, "closed|lost|reset|gone|ended|no sign of life|left")
@@ -119,7 +124,7 @@ def vanished_host_is_noticed(hosts):
     cut = time.monotonic()
     hosts.pair.kill("b")
     result = hosts.finish(client, 30).ended(3)
-    check(time.monotonic() - cut < VANISHED_S, f"took {time.monotonic() - cut:.1f} s")
+    in_time(cut, VANISHED_S)
     record = record_of(hosts, result)
     check(record["outcome"] in ("partial", "failed"), record["outcome"])
     names(record, "no sign of life|lost|vanished|retry")

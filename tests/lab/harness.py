@@ -13,6 +13,7 @@ from pair import DEFAULT_MTU, Pair, VmDied  # noqa: E402,F401
 
 A, B = lab_pair.ADDRESS["a"], lab_pair.ADDRESS["b"]
 CASES = []
+COUNTERS = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
 
 
 class Failure(Exception):
@@ -56,7 +57,7 @@ class Result:
         seen = f"{self.command}\n      exit code {self.code} after {self.seconds:.1f} s\n{tail(self.text)}"
         check(self.code is not None, f"did not end by itself: {seen}")
         check(self.code in codes, f"exit code should be one of {codes}: {seen}")
-        check(within_s is None or self.seconds <= within_s, f"should have ended within {within_s} s: {seen}")
+        check(within_s is None or self.seconds <= within_s * patience(), f"should have ended within {within_s} s: {seen}")
         return self
 
     def says(self, *patterns):
@@ -83,7 +84,7 @@ class Hosts:
 
     def finish(self, job, limit_s=None):
         """Waits, and stops what does not end; that is a Result with code None."""
-        code = job.wait(min(limit_s or self.left_s(), self.left_s()))
+        code = job.wait(min(limit_s * patience() if limit_s else self.left_s(), self.left_s()))
         seconds = time.monotonic() - job.started
         where = ""
         if code is None:
@@ -122,10 +123,21 @@ class Hosts:
         return self.finish(client, limit_s), self.finish(server, limit_s)
 
     def counter(self, side, name):
-        return int(self.ok(side, f"cat /sys/class/infiniband/rxe0/ports/1/hw_counters/{name}").out)
+        return int(self.ok(side, f"cat {COUNTERS}/{name}").out)
+
+    def data_flows(self, side, limit_s=30):
+        """Waits until the host's RDMA device is in the middle of a transfer: 100 packets more within half a second."""
+        command = (f"for i in $(seq 60); do before=$(cat {COUNTERS}/sent_pkts); sleep 0.5; "
+                   f"[ $(($(cat {COUNTERS}/sent_pkts) - before)) -gt 100 ] && exit 0; done; exit 1")
+        self.ok(side, command, limit_s)
+
+
+def patience():
+    """How much longer than on a quiet machine a thing may take: RAILGAUGE_LAB_PATIENCE, or by the load per processor."""
+    given = os.environ.get("RAILGAUGE_LAB_PATIENCE")
+    return float(given) if given else max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def environment_limit(seconds, accel):
-    """Time limits are for KVM or a quiet machine; emulation on a busy one gets more."""
-    factor = float(os.environ.get("RAILGAUGE_LAB_PATIENCE", "1"))
-    return seconds * factor * (2 if accel == "tcg" else 1)
+    """A case's limit is for KVM on a quiet machine; two emulated processors on a busy one get more."""
+    return seconds * patience() * (2 if accel == "tcg" else 1)

@@ -37,9 +37,9 @@ def measure(hosts, words, limit_s=None, folder="client"):
 
 
 def start_measuring(hosts, words, folder="client"):
-    """railgauge WORDS in A; the job, once data flows (the client says so on stderr before each measurement)."""
+    """railgauge WORDS in A; the job, once data flows."""
     job = hosts.start("a", client_command(hosts, words, folder))
-    hosts.ok("a", "sleep 3")
+    hosts.data_flows("a")
     check(job.exit_code() is None, f"ended before the fault: {job.output('out')}{job.output('err')}")
     return job
 
