@@ -1,10 +1,23 @@
 #include "loops/receive.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "loops/poll.h"
 
 namespace railgauge::loops {
 
 using transport::Completion;
+
+void post_first_receives(transport::WorkQueue& queue, const ReceiveSettings& settings) {
+  for (std::uint32_t lane = 0; lane < queue.lanes(); ++lane) {
+    for (std::uint32_t posted = 0; posted < settings.depth; posted += settings.post_batch) {
+      transport::PostResult result = queue.post_recv(lane, posted % settings.ring, settings.post_batch);
+      if (result.accepted != settings.post_batch)
+        throw Error(ErrorKind::verbs, fmt::format("posting receive {} of lane {}: {}", posted + result.accepted, lane, errno_text(result.error)), result.error);
+    }
+  }
+}
 
 WindowReceiver::WindowReceiver(transport::WorkQueue& queue, const ReceiveSettings& settings, Flags flags, const TickClock& clock, Live live,
                                std::atomic<std::uint64_t>& first_arrival)
@@ -16,7 +29,9 @@ WindowReceiver::WindowReceiver(transport::WorkQueue& queue, const ReceiveSetting
       schedule_(Times{settings.times.warm_up, settings.iterations > 0 ? nanoseconds{} : settings.times.duration, settings.times.interval}, clock,
                 live),
       lanes_(queue.lanes()),
-      completions_(kPollBatch) {}
+      completions_(kPollBatch) {
+  for (Lane& lane : lanes_) lane.slot = settings.depth % settings.ring;
+}
 
 bool WindowReceiver::turn() noexcept {
   int n = queue_.poll_recv(completions_);

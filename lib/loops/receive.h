@@ -11,9 +11,11 @@
 
 namespace railgauge::loops {
 
-/// The receiving side of send and write_imm. The caller has posted the whole ring of every lane before the peer may send.
+/// The receiving side of send and write_imm. The caller has posted `depth` receives of every lane before the peer may send
+/// (post_first_receives).
 struct ReceiveSettings {
-  std::uint32_t ring = 0;               ///< receives per lane, all posted; a multiple of post_batch
+  std::uint32_t ring = 0;               ///< receives prepared per lane; a multiple of post_batch
+  std::uint32_t depth = 0;              ///< of them posted at the begin (slots 0, 1, …, round and round); a multiple of post_batch
   std::uint32_t post_batch = 1;         ///< receives posted again in one call
   std::uint64_t iterations = 0;         ///< > 0: the window lasts until the peer has ended, not for Times::duration
   Times times;
@@ -21,6 +23,9 @@ struct ReceiveSettings {
   nanoseconds stall_limit = std::chrono::seconds(5);   ///< longest wait for the next one; longer than the sender's, who knows more
   bool events = false;
 };
+
+/// Posts the first `depth` receives of every lane. Set-up; throws Error{verbs} naming lane and errno.
+void post_first_receives(transport::WorkQueue& queue, const ReceiveSettings& settings);
 
 /// What a receiving loop says.
 struct ReceiveOutcome {
@@ -52,7 +57,7 @@ class WindowReceiver {
   struct Lane {
     std::uint64_t received = 0;
     std::uint32_t used = 0;             ///< receives to be posted again
-    std::uint32_t slot = 0;             ///< the first of them
+    std::uint32_t slot = 0;             ///< the next to be posted
   };
 
   void take_all(int n) noexcept;

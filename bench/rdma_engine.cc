@@ -1,0 +1,369 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <latch>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/tsc.h"
+#include "base/units.h"
+#include "bench/engine.h"
+#include "bench/rdma_group.h"
+#include "bench/rdma_path.h"
+#include "bench/rdma_report.h"
+#include "bench/rdma_run.h"
+#include "host/cpu_choice.h"
+#include "host/device_choice.h"
+#include "host/gid_choice.h"
+#include "host/snapshot.h"
+#include "verbs/check.h"
+#include "verbs/event_watcher.h"
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Metric;
+using plan::Operation;
+using plan::Plan;
+
+// The default working set: larger than the last-level cache of most hosts, but quick to fill and pin; also the cap where a
+// virtual machine claims a cache of hundreds of MiB.
+constexpr std::uint64_t kMostWorkingSet = 256ULL << 20;
+
+const TickClock& tick_clock() {
+  static const TickClock clock = TickClock::calibrate();  // once per process: it costs 20 ms
+  return clock;
+}
+
+std::uint64_t default_working_set(const Plan& plan, const host::Snapshot& snapshot) {
+  std::uint64_t bytes = kMostWorkingSet;
+  if (snapshot.last_level_cache_bytes) bytes = std::min(bytes, 4 * *snapshot.last_level_cache_bytes);
+  if (snapshot.memory_bytes) bytes = std::min(bytes, *snapshot.memory_bytes / 8);
+  bytes /= static_cast<std::uint64_t>(plan.threads);
+  return std::max(bytes, plan.message_bytes);
+}
+
+std::uint32_t inline_wish(const Plan& plan) {
+  if (plan.operation == Operation::read || plan.operation == Operation::fetch_add || plan.operation == Operation::compare_swap) return 0;
+  if (plan.rdma.inline_bytes >= 0) return static_cast<std::uint32_t>(plan.rdma.inline_bytes);
+  // Latency: as perftest does for writes (220). Streams: a cache line fits beside the request in one doorbell write.
+  std::uint64_t most = plan.metric == Metric::latency ? 220 : 64;
+  return plan.message_bytes <= most ? static_cast<std::uint32_t>(plan.message_bytes) : 0;
+}
+
+class RdmaEngine final : public Engine {
+ public:
+  RdmaEngine(const Plan& plan, Side side, const host::Snapshot& local, std::string local_address, std::string peer_address)
+      : plan_(plan), side_(side), facts_(local), local_address_(std::move(local_address)), peer_address_(std::move(peer_address)), wish_(side == Side::client ? plan.client : plan.server) {
+    verbs::merge_into(facts_);
+    choose_device();
+    device_.emplace(verbs::Device::open(*placement_.device));
+    check_port();
+    check_device();
+    watcher_.emplace(device_->context(), *placement_.port);
+    pd_.reset(verbs::check_pointer(ibv_alloc_pd(device_->context()), fmt::format("ibv_alloc_pd on {}", device_->name())));
+    choose_cpus();
+    create_groups();
+  }
+
+  transport::Offer offer(const transport::Offer* peer) override {
+    transport::Offer o;
+    ibv_port_attr port = device_->query_port(*placement_.port);
+    o.device = device_->name();
+    o.port = *placement_.port;
+    o.link_layer = port.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
+    o.transport = device_->iwarp() ? "iWARP" : "InfiniBand";
+    o.lid = port.lid;
+    o.active_mtu_bytes = verbs::mtu_bytes_of(port.active_mtu);
+    o.max_responder_reads = std::min(device_->limits().max_qp_rd_atom, 255);
+    o.simulated = device_->simulated();
+    o.software = device_->software();
+    choose_gid(o, peer);
+    for (auto& group : groups_) {
+      auto infos = group->qp_infos(random_psns(group->layout().lanes));
+      o.qps.insert(o.qps.end(), infos.begin(), infos.end());
+    }
+    offer_ = o;
+    return o;
+  }
+
+  void connect(const transport::Offer& peer, Deadline) override {
+    agreement_ = agree(plan_, offer_, peer, *device_);
+    std::size_t first = 0;
+    for (auto& group : groups_) {
+      std::uint32_t lanes = group->layout().lanes;
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) verbs::reset_to_init(group->queue().qp(lane), init_settings(*group));
+      group->prepare(std::span(peer.qps).subspan(first, lanes));
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+        verbs::init_to_rtr(group->queue().qp(lane), path_settings(peer, peer.qps[first + lane]));
+        verbs::rtr_to_rts(group->queue().qp(lane), send_settings(offer_.qps[first + lane].psn));
+      }
+      first += lanes;
+    }
+    data_in_order_ = ask_data_in_order();
+  }
+
+  results::SideResult run(RunControl& control) noexcept override {
+    results::SideResult result;
+    try {
+      begin_result(result);
+      measure(control, result);
+    } catch (const std::exception& error) {
+      result.error = results::ErrorInfo{.kind = "system", .code = 0, .stage = "run", .side = {}, .text = error.what()};
+      control.active_done.store(true);
+    }
+    return result;
+  }
+
+ private:
+  void choose_device() {
+    host::DeviceChoice choice = host::choose_device(facts_, {.device = wish_.device, .port = wish_.port, .local_ip = local_address_, .peer_link_layer = {}});
+    placement_ = wish_;
+    placement_.device = choice.device;
+    placement_.port = choice.port;
+    choices_.push_back(choice.reason);
+  }
+
+  void check_port() {
+    ibv_port_attr port = device_->query_port(*placement_.port);
+    if (port.state == IBV_PORT_ACTIVE) return;
+    throw Error(ErrorKind::unsupported, fmt::format("port {} of {} is not ACTIVE (state {}): is the cable in and the subnet manager or interface up?",
+                                                    *placement_.port, device_->name(), static_cast<int>(port.state)));
+  }
+
+  void check_device() {
+    ibv_port_attr port = device_->query_port(*placement_.port);
+    if (plan_.message_bytes > port.max_msg_sz)
+      throw Error(ErrorKind::usage, fmt::format("--size {} is larger than {} can send in one message: use {} or less", format_size(plan_.message_bytes),
+                                                device_->name(), format_size(port.max_msg_sz)));
+    bool atomic = plan_.operation == Operation::fetch_add || plan_.operation == Operation::compare_swap;
+    if (atomic && device_->limits().atomic_cap == IBV_ATOMIC_NONE)
+      throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device_->name()));
+    if (device_->iwarp() || plan_.rdma.connect == plan::ConnectBy::rdma_cm)
+      throw Error(ErrorKind::unsupported, fmt::format("{}: connecting by rdma_cm is not built yet{}", device_->name(), device_->iwarp() ? ", and iWARP needs it" : ""));
+    if (plan_.rdma.rate_limit_gbit_per_s > 0) throw Error(ErrorKind::unsupported, "--rate-limit is not built yet for RDMA: leave it out");
+  }
+
+  /// Two sides on one host share its CPUs: the server takes the second half.
+  void choose_cpus() {
+    auto threads = static_cast<std::size_t>(plan_.threads) + (plan_.under_load ? 1 : 0);
+    if (!placement_.cpus.empty()) {
+      choices_.push_back("CPUs as asked for");
+    } else {
+      bool same_host = local_address_ == peer_address_ && !local_address_.empty();
+      host::CpuChoice choice = host::choose_cpus(facts_, device_->name(), static_cast<int>(same_host ? 2 * threads : threads));
+      std::size_t first = same_host && side_ == Side::server ? threads : 0;
+      if (choice.cpus.size() >= first + threads && (!same_host || choice.cpus.size() >= 2 * threads)) {
+        auto begin = choice.cpus.begin() + static_cast<std::ptrdiff_t>(first);
+        placement_.cpus.assign(begin, begin + static_cast<std::ptrdiff_t>(threads));
+        choices_.push_back(choice.reason);
+      } else {
+        choices_.push_back(choice.cpus.empty() ? choice.reason : fmt::format("threads are not bound: {} CPUs for {} threads", choice.cpus.size(), threads));
+      }
+      if (!placement_.numa_node) placement_.numa_node = choice.numa_node;
+    }
+  }
+
+  void choose_gid(transport::Offer& o, const transport::Offer* peer) {
+    const host::RdmaDevice* device = host::find_device(facts_, device_->name());
+    const host::RdmaPort* port = device != nullptr ? host::find_port(*device, *placement_.port) : nullptr;
+    host::GidQuestion question;
+    question.device = device_->name();
+    if (port != nullptr) question.port = *port;
+    question.port.gids = device_->query_gids(*placement_.port);
+    question.netdevs = facts_.netdevs;
+    question.local_ip = local_address_;
+    question.peer_ip = peer_address_;
+    question.index = wish_.gid_index;
+    if (peer != nullptr && peer->gid_index >= 0)
+      question.peer.push_back({.index = peer->gid_index, .gid = peer->gid, .type = gid_type_from(peer->gid_type), .netdev = {}, .ip = verbs::ip_of_gid(verbs::parse_gid(peer->gid))});
+    host::GidChoice choice = host::choose_gid(question);
+    choices_.push_back(choice.reason);
+    warnings_.insert(warnings_.end(), choice.warnings.begin(), choice.warnings.end());
+    o.gid_choice_reason = choice.reason;
+    if (!choice.index) return;
+    placement_.gid_index = choice.index;
+    for (const host::Gid& gid : question.port.gids) {
+      if (gid.index != *choice.index) continue;
+      o.gid_index = gid.index;
+      o.gid = gid.gid;
+      o.gid_type = gid_type_text(gid.type);
+    }
+  }
+
+  void create_groups() {
+    bool chosen = plan_.working_set_bytes > 0;
+    std::uint64_t working_set = chosen ? plan_.working_set_bytes : default_working_set(plan_, facts_);
+    for (;;) {
+      try {
+        create_groups_of(working_set);
+        return;
+      } catch (const Error& error) {
+        groups_.clear();
+        if (chosen || error.code() != ENOMEM || working_set / 2 < plan_.message_bytes || working_set <= (64ULL << 10)) throw;
+        choices_.push_back(fmt::format("working set of {} per thread could not be registered, trying half", format_size(working_set)));
+      }
+      working_set /= 2;
+    }
+  }
+
+  void create_groups_of(std::uint64_t working_set) {
+    memory::HostSource source({.bytes = 0, .huge_pages = plan_.paging == plan::Paging::huge, .numa_node = placement_.numa_node});
+    std::vector<Group> layouts = lay_out(plan_, working_set, most_receives());
+    std::uint32_t index = 0;
+    for (const Group& layout : layouts) {
+      groups_.push_back(std::make_unique<RdmaGroup>(RdmaGroup::Request{.plan = &plan_,
+                                                                       .side = side_,
+                                                                       .device = &*device_,
+                                                                       .pd = pd_.get(),
+                                                                       .source = &source,
+                                                                       .layout = layout,
+                                                                       .index = index++,
+                                                                       .inline_bytes = layout.load ? 0 : inline_wish(plan_)}));
+    }
+  }
+
+  std::uint32_t most_receives() const {
+    int per_cq = device_->limits().max_cqe / std::max(1, plan_.rdma.qps);
+    return static_cast<std::uint32_t>(std::max(1, std::min(device_->limits().max_qp_wr, per_cq)));
+  }
+
+  verbs::InitSettings init_settings(const RdmaGroup& group) const {
+    Operation op = group.layout().operation;
+    return {.port = *placement_.port,
+            .pkey_index = 0,
+            .remote_write = op == Operation::write || op == Operation::write_imm,
+            .remote_read = op == Operation::read,
+            .remote_atomic = op == Operation::fetch_add || op == Operation::compare_swap};
+  }
+
+  verbs::PathSettings path_settings(const transport::Offer& peer, const transport::QpInfo& qp) const {
+    return {.port = *placement_.port,
+            .dlid = peer.lid,
+            .global = offer_.gid_index >= 0,
+            .gid_index = std::max(offer_.gid_index, 0),
+            .gid = peer.gid,
+            .local_gid = offer_.gid,
+            .mtu_bytes = agreement_.mtu_bytes,
+            .qp_number = qp.qp_number,
+            .psn = qp.psn,
+            .service_level = static_cast<std::uint8_t>(plan_.rdma.service_level),
+            .traffic_class = static_cast<std::uint8_t>(plan_.rdma.traffic_class),
+            .responder_reads = agreement_.responder_reads};
+  }
+
+  verbs::SendSettings send_settings(std::uint32_t psn) const {
+    return {.psn = psn,
+            .timeout_code = static_cast<std::uint8_t>(plan_.rdma.timeout_code),
+            .retry_count = agreement_.retry_count,
+            .rnr_retry = 7,
+            .initiator_reads = agreement_.initiator_reads};
+  }
+
+  /// Whether the device promises that the last byte of a write lands last; it says so of a connected QP only.
+  std::string ask_data_in_order() const {
+    if (groups_.front()->layout().task != GroupTask::ping_pong_memory) return {};
+    bool yes = ibv_query_qp_data_in_order(groups_.front()->queue().qp(0), IBV_WR_RDMA_WRITE, 0) != 0;
+    return yes ? "promised by the device" : "not promised by the device: polling the last byte is unverified here";
+  }
+
+  void begin_result(results::SideResult& result) const {
+    result.role = side_ == Side::client ? "client" : "server";
+    result.host = facts_.hostname;
+    result.placement = placement_;
+    result.choices = choices_;
+    result.warnings = warnings_;
+    result.simulated = device_->simulated();
+    result.software_device = device_->software();
+    result.settings = settings_in_effect({.plan = plan_, .device = *device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
+                                          .clock = tick_clock(), .data_in_order = data_in_order_});
+  }
+
+  void measure(RunControl& control, results::SideResult& result) {
+    std::vector<RdmaGroup*> working;
+    for (auto& group : groups_)
+      if (needs_thread(*group)) working.push_back(group.get());
+    std::latch ready(static_cast<std::ptrdiff_t>(working.size()));
+    RunShared shared{.plan = plan_, .clock = tick_clock(), .control = control, .broken = watcher_->broken(),
+                     .stall_limit = stall_limit_of(plan_.rdma, agreement_.retry_count), .ready = ready};
+    bool active = initiates(plan_, side_);
+    if (active) shared.initiators.store(static_cast<int>(groups_.size()));
+    else control.active_done.store(true);
+    auto began = Clock::now();
+    std::vector<GroupOutcome> outcomes(working.size());
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < working.size(); ++i)
+        threads.emplace_back([&, i] { outcomes[i] = run_group(*working[i], shared, cpu_of(i)); });
+    }
+    if (active) control.active_done.store(true);  // also when a thread failed before it could say so
+    bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
+    if (!failed) wait_for_peer(control, result);
+    report(outcomes, plan_, active, result);
+    if (plan_.verify) verify(working, outcomes, failed, result);
+    report_events(watcher_->events(), began, result);
+  }
+
+  int cpu_of(std::size_t thread) const { return placement_.cpus.empty() ? -1 : placement_.cpus[thread % placement_.cpus.size()]; }
+
+  /// The peer may still need this side's memory and QPs.
+  void wait_for_peer(const RunControl& control, results::SideResult& result) const {
+    Deadline deadline = Deadline::after(2 * plan::expected_wall_time(plan_) + std::chrono::seconds(30));
+    while (!control.peer_done.load() && !control.stop.load() && !watcher_->broken().load()) {
+      if (deadline.passed()) {
+        result.error = results::ErrorInfo{.kind = name_of(ErrorKind::timeout), .code = 0, .stage = "run", .side = result.role, .text = "the peer did not say that it has ended"};
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void verify(const std::vector<RdmaGroup*>& working, const std::vector<GroupOutcome>& outcomes, bool failed, results::SideResult& result) {
+    if (failed) {
+      result.warnings.emplace_back("data was not verified, because the run failed");
+      return;
+    }
+    for (auto& group : groups_) {
+      auto at = std::find(working.begin(), working.end(), group.get());
+      const GroupOutcome* outcome = at == working.end() ? nullptr : &outcomes[static_cast<std::size_t>(at - working.begin())];
+      add_verification(group->verify(counts_for(*group, outcome), result.warnings), result);
+    }
+  }
+
+  static std::vector<std::uint64_t> counts_for(const RdmaGroup& group, const GroupOutcome* outcome) {
+    Operation op = group.layout().operation;
+    bool by_initiator = op == Operation::read || op == Operation::fetch_add || op == Operation::compare_swap;
+    std::vector<std::uint64_t> counts;
+    if (outcome != nullptr) counts = by_initiator ? outcome->sent_counts : outcome->received_counts;
+    counts.resize(group.layout().lanes);
+    return counts;
+  }
+
+  const Plan plan_;
+  const Side side_;
+  host::Snapshot facts_;
+  std::string local_address_;
+  std::string peer_address_;
+  plan::Placement wish_;
+  plan::Placement placement_;
+  std::vector<std::string> choices_;
+  std::vector<std::string> warnings_;
+  std::optional<verbs::Device> device_;
+  verbs::PdHandle pd_;
+  std::vector<std::unique_ptr<RdmaGroup>> groups_;
+  std::optional<verbs::EventWatcher> watcher_;  // ends first, having acknowledged all it took: QPs end only then
+  transport::Offer offer_;
+  Agreement agreement_;
+  std::string data_in_order_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
+                                         const std::string& peer_address) {
+  return std::make_unique<RdmaEngine>(plan, side, local, local_address, peer_address);
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,92 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/rdma_layout.h"
+#include "loops/receive.h"
+#include "memory/buffer_source.h"
+#include "results/record.h"
+#include "transport/offer.h"
+#include "verbs/device.h"
+#include "verbs/memory_region.h"
+#include "verbs/verbs_queue.h"
+
+namespace railgauge::bench {
+
+/// What one thread of one side owns: queue pairs, completion queues, registered buffers, and how to check what arrived.
+/// Set-up and check by one thread; the queue belongs to the measuring thread in between.
+class RdmaGroup {
+ public:
+  struct Request {
+    const plan::Plan* plan = nullptr;
+    Side side = Side::client;
+    const verbs::Device* device = nullptr;
+    ibv_pd* pd = nullptr;
+    memory::BufferSource* source = nullptr;
+    Group layout;
+    std::uint32_t index = 0;            ///< of the group: part of the seed of its data
+    std::uint32_t inline_bytes = 0;     ///< wanted
+  };
+
+  /// Allocates, registers, creates QPs in RESET. Throws Error.
+  explicit RdmaGroup(const Request& request);
+
+  Side side() const noexcept { return side_; }
+  const Group& layout() const noexcept { return layout_; }
+  verbs::VerbsQueue& queue() noexcept { return *queue_; }
+  const verbs::VerbsQueue& queue() const noexcept { return *queue_; }
+  bool initiating() const noexcept { return initiating_; }
+  bool responding() const noexcept { return responding_; }
+  bool relaxed_ordering() const noexcept { return relaxed_ordering_; }
+  std::string placement() const;
+  std::uint64_t registered_bytes() const noexcept;
+  bool messages_inline() const noexcept { return messages_inline_; }
+
+  /// What the peer must know of each lane; psn and QP number are filled in, in lane order.
+  std::vector<transport::QpInfo> qp_infos(std::span<const std::uint32_t> psns) const;
+  /// Agrees with the peer's offer on addresses and payloads, fills the buffers, lays down the rings and posts the first
+  /// receives. QPs must be in INIT.
+  void prepare(std::span<const transport::QpInfo> peer);
+
+  /// Bytes of the last message sent and received, for a ping-pong on memory: last byte of each.
+  std::byte* outgoing_stamp() const noexcept;
+  const std::byte* incoming_stamp() const noexcept;
+  loops::ReceiveSettings receive_settings() const;
+  /// Leaves `messages` for the checker of the other side; a write's initiator calls it for each lane after the loop.
+  /// False when the post failed or did not complete by the deadline.
+  bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;
+
+  /// Checks what the last transfers left here. `counts`: messages per lane as this side's loop counted them (initiator or
+  /// receiver); empty on the passive side of writes, which reads the peer's tally. Nothing when there is nothing to check here.
+  std::optional<results::Verification> verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings);
+
+ private:
+  memory::Pattern pattern_of(bool of_initiator_here) const;
+  bool fills_local() const;
+  void fill(memory::Block& block, memory::Pattern pattern);
+  void prepare_sends(std::uint32_t lane, const transport::QpInfo& peer, std::uint64_t peer_tally);
+  void prepare_receives(std::uint32_t lane);
+  transport::WorkRequest request_of(std::uint32_t lane, std::uint32_t position, const transport::QpInfo& peer) const;
+  results::Verification verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts);
+  results::Verification verify_atomics(std::span<const std::uint64_t> counts);
+  std::vector<std::uint64_t> read_tallies();
+
+  const plan::Plan& plan_;
+  Side side_;
+  Group layout_;
+  std::uint32_t index_;
+  bool initiating_;
+  bool responding_;
+  bool relaxed_ordering_ = false;
+  bool messages_inline_ = false;
+  std::unique_ptr<memory::Block> local_;    ///< of requests that this side initiates
+  std::unique_ptr<memory::Block> exposed_;  ///< what the peer reaches: written, read, or where receives land
+  std::unique_ptr<verbs::Region> local_region_;
+  std::unique_ptr<verbs::Region> exposed_region_;
+  std::unique_ptr<verbs::VerbsQueue> queue_;
+};
+
+}  // namespace railgauge::bench

@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "bench/engine.h"
+#include "plan/plan.h"
+
+namespace railgauge::bench {
+
+/// What the queue pairs of one thread do.
+enum class GroupTask { stream, ping_pong_memory, ping_pong_completion, requests, open_loop };
+
+/// The queue pairs, buffers and rings of one measuring thread: the same on both hosts, derived from the plan alone.
+/// A message starts at slot·stride of its buffer, in the same slot on both hosts, so that displaced data is found.
+struct Group {
+  GroupTask task = GroupTask::stream;
+  plan::Operation operation = plan::Operation::write;
+  std::uint64_t message_bytes = 0;
+  std::uint32_t lanes = 1;
+  std::uint32_t depth = 1;              ///< outstanding requests per lane
+  std::uint32_t post_batch = 1;
+  std::uint32_t signal_every = 1;
+  std::uint64_t stride = 64;            ///< bytes from slot to slot
+  std::uint32_t slots_per_lane = 1;     ///< different addresses that a lane could go through on this host
+  std::uint32_t used_slots = 1;         ///< that it does go through: the fewer of both hosts
+  std::uint32_t slots = 1;              ///< of all lanes; lanes share slots when there is not memory for all
+  std::uint32_t ring = 1;               ///< send requests prepared per lane; a multiple of used_slots, post_batch and signal_every
+  std::uint32_t recv_ring = 0;          ///< receives prepared per lane; 0: the operation needs none
+  std::uint32_t recv_depth = 0;
+  std::uint32_t recv_batch = 1;
+  bool load = false;                    ///< the stream beside a latency measurement
+
+  std::uint32_t contents = 1;           ///< different payloads: lane modulo contents chooses; lanes that share slots share the payload
+
+  /// Regions of slots that are apart; lanes l and l + regions() share one.
+  std::uint32_t regions() const { return slots / slots_per_lane; }
+  /// The buffer begins with one cache line per lane, in which the initiator of a write leaves its number of messages for
+  /// the checker; the slots follow on a page of their own.
+  std::uint64_t tally_offset(std::uint32_t lane) const { return std::uint64_t{lane} * 64; }
+  std::uint64_t slots_offset() const { return (std::uint64_t{lanes} * 64 + 4095) / 4096 * 4096; }
+  std::uint64_t lane_offset(std::uint32_t lane) const { return slots_offset() + std::uint64_t{lane % regions()} * slots_per_lane * stride; }
+  std::uint64_t buffer_bytes() const { return slots_offset() + slots * stride; }
+  /// Where the payload of a lane's slot begins in the group's pattern.
+  std::uint64_t pattern_offset(std::uint32_t lane, std::uint32_t slot) const {
+    return (std::uint64_t{lane % contents} * used_slots + slot) * stride;
+  }
+  /// Settles what both hosts must do alike when their working sets differ: addresses per lane, rings and payloads.
+  /// Call it on both sides, with what the other side has.
+  void agree(std::uint32_t peer_slots_per_lane, std::uint32_t peer_regions);
+  bool needs_receives() const { return recv_ring > 0; }
+};
+
+/// Whether this side initiates. `direction` names the way of the data, seen from the client; a read is initiated by the
+/// side that receives, so a read `from` the server is the client's.
+bool initiates(const plan::Plan& plan, Side side);
+
+/// One group per thread, and one more for the stream of a latency under load. `working_set_bytes` per thread.
+/// `max_receives`: most receives per lane that this device can hold.
+std::vector<Group> lay_out(const plan::Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_receives);
+
+}  // namespace railgauge::bench

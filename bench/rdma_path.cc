@@ -1,0 +1,88 @@
+#include "bench/rdma_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/error.h"
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Operation;
+
+bool reads_or_atomics(Operation op) { return op == Operation::read || op == Operation::fetch_add || op == Operation::compare_swap; }
+
+int agreed_mtu(const plan::Plan& plan, const transport::Offer& own, const transport::Offer& peer) {
+  int smaller = std::min(own.active_mtu_bytes, peer.active_mtu_bytes);
+  int wanted = plan.rdma.mtu_bytes;
+  if (wanted == 0) return smaller;
+  // rxe accepts a path MTU above the port's without a word (kernels 6.1, 6.12) and then loses every packet.
+  if (wanted > smaller)
+    throw Error(ErrorKind::usage, fmt::format("--mtu {} is larger than the active MTU: {} has {}, the peer's {} has {}: use {} or less", wanted, own.device,
+                                              own.active_mtu_bytes, peer.device, peer.active_mtu_bytes, smaller));
+  return wanted;
+}
+
+void check_addresses(const transport::Offer& own, const transport::Offer& peer) {
+  if (own.link_layer != peer.link_layer)
+    throw Error(ErrorKind::unsupported, fmt::format("{} port {} is {}, the peer's {} port {} is {}: choose ports of one kind with --device", own.device, own.port,
+                                                    own.link_layer, peer.device, peer.port, peer.link_layer));
+  if (own.gid_index >= 0 && peer.gid_index >= 0 && own.gid_type != peer.gid_type)
+    throw Error(ErrorKind::unsupported, fmt::format("GID index {} of {} is {}, index {} of the peer's {} is {}: these do not talk, choose with --gid-index",
+                                                    own.gid_index, own.device, own.gid_type, peer.gid_index, peer.device, peer.gid_type));
+  if (own.transport != peer.transport)
+    throw Error(ErrorKind::unsupported, fmt::format("{} speaks {}, the peer's {} {}", own.device, own.transport, peer.device, peer.transport));
+}
+
+}  // namespace
+
+Agreement agree(const plan::Plan& plan, const transport::Offer& own, const transport::Offer& peer, const verbs::Device& device) {
+  check_addresses(own, peer);
+  if (own.qps.size() != peer.qps.size())
+    throw Error(ErrorKind::peer, fmt::format("the peer offers {} QPs, {} are needed", peer.qps.size(), own.qps.size()));
+  Agreement a;
+  a.mtu_bytes = agreed_mtu(plan, own, peer);
+  // 7 means "for ever" to rxe (rxe_comp.c), which no measurement may wait.
+  bool software = own.software || peer.software;
+  a.retry_count = static_cast<std::uint8_t>(software ? std::min(plan.rdma.retry_count, 6) : plan.rdma.retry_count);
+  int most = std::min({device.limits().max_qp_init_rd_atom, peer.max_responder_reads, 255});
+  if (plan.rdma.max_reads) most = static_cast<int>(std::min<std::uint64_t>(*plan.rdma.max_reads, static_cast<std::uint64_t>(most)));
+  // A read on a QP that may have none outstanding never ends on rxe.
+  if (most < 1 && reads_or_atomics(plan.operation))
+    throw Error(ErrorKind::unsupported, fmt::format("{} can have {} reads outstanding, the peer's {} answers {}: --op {} needs one", own.device,
+                                                    device.limits().max_qp_init_rd_atom, peer.device, peer.max_responder_reads, plan::name_of(plan.operation)));
+  a.initiator_reads = static_cast<std::uint8_t>(std::max(most, 0));
+  a.responder_reads = static_cast<std::uint8_t>(std::clamp(own.max_responder_reads, 0, 255));
+  return a;
+}
+
+nanoseconds stall_limit_of(const plan::RdmaSettings& settings, int retry_count) {
+  // T = 4.096 us · 2^code (InfiniBand specification 11.2.4.2), once and then for each retry.
+  nanoseconds once(4096LL << settings.timeout_code);
+  return std::max<nanoseconds>(std::chrono::seconds(2), 4 * (retry_count + 1) * once);
+}
+
+std::string gid_type_text(host::GidType type) {
+  switch (type) {
+    case host::GidType::roce_v2: return "RoCE v2";
+    case host::GidType::roce_v1: return "IB/RoCE v1";
+    case host::GidType::ib: return "IB";
+  }
+  return "IB";
+}
+
+host::GidType gid_type_from(const std::string& text) {
+  if (text == "RoCE v2") return host::GidType::roce_v2;
+  return text == "IB/RoCE v1" ? host::GidType::roce_v1 : host::GidType::ib;
+}
+
+std::vector<std::uint32_t> random_psns(std::size_t count) {
+  std::random_device random;
+  std::vector<std::uint32_t> psns(count);
+  for (auto& psn : psns) psn = random() & 0xFFFFFFU;
+  return psns;
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,139 @@
+#include "bench/rdma_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "stats/summary.h"
+
+namespace railgauge::bench {
+namespace {
+
+using results::SideResult;
+using stats::Interval;
+
+const char* mode_of(GroupTask task) {
+  switch (task) {
+    case GroupTask::stream: return "stream";
+    case GroupTask::ping_pong_memory: return "ping-pong seen in memory";
+    case GroupTask::ping_pong_completion: return "ping-pong seen by completion";
+    case GroupTask::requests: return "post and poll, one at a time";
+    case GroupTask::open_loop: return "open loop by schedule";
+  }
+  return "";
+}
+
+/// One direction of all threads together: one thread's own summary, or the sum of their series.
+void merge(std::vector<GroupOutcome>& outcomes, bool sent, SideResult& result) {
+  std::vector<std::vector<Interval>> series;
+  std::optional<stats::ThroughputSummary> only;
+  nanoseconds nominal{};
+  for (GroupOutcome& o : outcomes) {
+    auto& summary = sent ? o.sent : o.received;
+    if (!summary || o.latency) continue;
+    only = summary;
+    series.push_back(std::move(sent ? o.sent_intervals : o.received_intervals));
+    nominal = std::max(nominal, sent ? o.sent_nominal : o.received_nominal);
+  }
+  if (series.empty()) return;
+  auto& into = sent ? result.sent : result.received;
+  auto& intervals = sent ? result.sent_intervals : result.received_intervals;
+  into = series.size() == 1 ? *only : stats::combine(series, nominal);
+  intervals = series.size() == 1 ? std::move(series.front()) : stats::sum_intervals(series, nominal);
+}
+
+void report_latency(const GroupOutcome& outcome, SideResult& result) {
+  if (!outcome.latency) return;
+  result.latency = stats::latency_summary(*outcome.latency);
+  if (!outcome.from_intended) {
+    result.histogram = outcome.latency->histogram.to_data();
+    return;
+  }
+  // The histogram that stands in the record is the one of the figure that counts.
+  result.loaded_latency = stats::latency_summary(*outcome.from_intended);
+  result.histogram = outcome.from_intended->histogram.to_data();
+  result.late_sends = outcome.late_sends;
+  if (outcome.unsent > 0) result.warnings.push_back(fmt::format("{} scheduled messages were never sent, because the run ended early", outcome.unsent));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> settings_in_effect(const SettingsSource& source) {
+  const Group& g = source.group.layout();
+  std::map<std::string, std::string> s;
+  auto put = [&s](const char* key, auto value) { s[key] = fmt::format("{}", value); };
+  put("mode", mode_of(g.task));
+  put("qps", g.lanes);
+  put("qp_depth", g.depth);
+  put("qp_send_requests", source.group.queue().caps().send_requests);
+  put("qp_receive_requests", source.group.queue().caps().recv_requests);
+  put("qp_inline_bytes", source.group.queue().caps().inline_bytes);
+  put("messages_inline", source.group.messages_inline());
+  put("post_batch", g.post_batch);
+  put("signal_every", g.signal_every);
+  put("mtu_bytes", source.agreement.mtu_bytes);
+  put("gid_index", source.offer.gid_index);
+  put("service_level", source.plan.rdma.service_level);
+  put("traffic_class", source.plan.rdma.traffic_class);
+  put("retry_count", source.agreement.retry_count);
+  put("timeout_code", source.plan.rdma.timeout_code);
+  put("initiator_reads", source.agreement.initiator_reads);
+  put("responder_reads", source.agreement.responder_reads);
+  put("working_set_bytes", std::uint64_t{std::min(g.regions(), g.lanes)} * g.used_slots * g.stride);
+  put("slot_bytes", g.stride);
+  put("registered_bytes", source.group.registered_bytes());
+  put("memory", source.group.placement());
+  put("relaxed_ordering", source.group.relaxed_ordering());
+  put("completions", source.plan.rdma.events ? "events" : "polling");
+  put("tick_clock", source.clock.uses_counter() ? fmt::format("TSC at {:.3f} ticks per ns", source.clock.ticks_per_ns()) : std::string("CLOCK_MONOTONIC_RAW"));
+  if (g.needs_receives()) put("receive_depth", g.recv_depth);
+  if (!source.data_in_order.empty()) s["last_byte_last"] = source.data_in_order;
+  return s;
+}
+
+void report(std::vector<GroupOutcome>& outcomes, const plan::Plan&, bool active, SideResult& result) {
+  merge(outcomes, true, result);
+  merge(outcomes, false, result);
+  for (const GroupOutcome& o : outcomes) {
+    if (active) report_latency(o, result);
+    result.threads.push_back(o.usage);
+    result.drain = std::max(result.drain, o.drain);
+    if (o.error.empty() || result.error) continue;
+    bool verbs = static_cast<bool>(o.fault);
+    bool silent = o.fault.what == loops::Failure::stalled || o.fault.what == loops::Failure::drain;
+    ErrorKind kind = !verbs ? ErrorKind::system : silent ? ErrorKind::timeout : ErrorKind::verbs;
+    int code = o.fault.what == loops::Failure::completion ? static_cast<int>(o.fault.completion.status) : o.fault.code;
+    result.error = results::ErrorInfo{.kind = name_of(kind), .code = code, .stage = "run", .side = result.role, .text = o.error};
+  }
+}
+
+void add_verification(const std::optional<results::Verification>& found, SideResult& result) {
+  if (!found) return;
+  if (!result.verification) result.verification = results::Verification{};
+  results::Verification& sum = *result.verification;
+  sum.checked_bytes += found->checked_bytes;
+  sum.mismatched_bytes += found->mismatched_bytes;
+  if (!sum.first_offset && found->first_offset) {
+    sum.first_offset = found->first_offset;
+    sum.expected = found->expected;
+    sum.found = found->found;
+  }
+  if (sum.mismatched_bytes == 0 || result.error) return;
+  result.error = results::ErrorInfo{.kind = name_of(ErrorKind::data), .code = 0, .stage = "verify", .side = result.role,
+                                    .text = fmt::format("{} bytes differ from what was sent, first at offset {}: expected {:#04x}, found {:#04x}", sum.mismatched_bytes,
+                                                        sum.first_offset.value_or(0), sum.expected.value_or(0), sum.found.value_or(0))};
+}
+
+void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, SideResult& result) {
+  for (const verbs::AsyncEvent& event : events) {
+    if (event.at < began) continue;
+    std::string text = fmt::format("{} after {}", event.text, format_duration(event.at - began));
+    result.events.push_back(text);
+    if (event.invalidates) result.warnings.push_back(fmt::format("{}: what was measured around it does not count", text));
+    if (event.fatal && !result.error) result.error = results::ErrorInfo{.kind = name_of(ErrorKind::verbs), .code = 0, .stage = "run", .side = result.role, .text = text};
+  }
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,40 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/tsc.h"
+#include "bench/rdma_group.h"
+#include "bench/rdma_path.h"
+#include "bench/rdma_run.h"
+#include "results/record.h"
+#include "verbs/event_watcher.h"
+
+namespace railgauge::bench {
+
+/// What settings_in_effect reads.
+struct SettingsSource {
+  const plan::Plan& plan;
+  const verbs::Device& device;
+  const RdmaGroup& group;
+  const Agreement& agreement;
+  const transport::Offer& offer;
+  const TickClock& clock;
+  const std::string& data_in_order;
+};
+
+/// Settings as they took effect, units in the keys.
+std::map<std::string, std::string> settings_in_effect(const SettingsSource& source);
+
+/// Puts what the threads found into the result: sums over threads, latency, usage, drain, the first error.
+void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, results::SideResult& result);
+
+/// Adds one group's check; offsets are within the group's buffer.
+void add_verification(const std::optional<results::Verification>& found, results::SideResult& result);
+
+/// Events since `began`, with their time; a warning for those that make the figures worthless.
+void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, results::SideResult& result);
+
+}  // namespace railgauge::bench

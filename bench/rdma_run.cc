@@ -1,0 +1,269 @@
+#include "bench/rdma_run.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "loops/ping_pong_completion.h"
+#include "loops/ping_pong_memory.h"
+#include "loops/request_latency.h"
+
+namespace railgauge::bench {
+namespace {
+
+using loops::Ending;
+using loops::Failure;
+using loops::Flags;
+
+void bind_to(int cpu) {
+  if (cpu < 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  int error = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  if (error != 0) throw system_error(fmt::format("binding a measuring thread to CPU {}", cpu), error);
+}
+
+nanoseconds time_of(const timeval& t) { return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec); }
+
+/// CPU use of the calling thread between construction and read().
+class UsageMeter {
+ public:
+  UsageMeter() : began_(Clock::now()) { getrusage(RUSAGE_THREAD, &before_); }
+  results::ThreadUsage read(int cpu) const {
+    rusage after{};
+    getrusage(RUSAGE_THREAD, &after);
+    return {.cpu = cpu,
+            .user = time_of(after.ru_utime) - time_of(before_.ru_utime),
+            .system = time_of(after.ru_stime) - time_of(before_.ru_stime),
+            .elapsed = Clock::now() - began_,
+            .voluntary_switches = static_cast<std::uint64_t>(after.ru_nvcsw - before_.ru_nvcsw),
+            .involuntary_switches = static_cast<std::uint64_t>(after.ru_nivcsw - before_.ru_nivcsw)};
+  }
+
+ private:
+  Clock::time_point began_;
+  rusage before_{};
+};
+
+Flags flags_of(RunShared& shared, const RdmaGroup& group) {
+  return {.stop = group.layout().load ? shared.load_stop : shared.control.stop, .abort = shared.broken, .peer_done = shared.control.peer_done};
+}
+
+std::string describe(const loops::Fault& fault, const RdmaGroup& group, const RunShared& shared) {
+  const char* what = fault.receiving ? "receive" : "request";
+  switch (fault.what) {
+    case Failure::none: return {};
+    case Failure::post: return fmt::format("ibv_post_send on lane {} slot {}: {}", fault.completion.lane, fault.completion.slot, errno_text(fault.code));
+    case Failure::post_recv: return fmt::format("ibv_post_recv on lane {} slot {}: {}", fault.completion.lane, fault.completion.slot, errno_text(fault.code));
+    case Failure::poll: return fmt::format("ibv_poll_cq: {}", errno_text(fault.code));
+    case Failure::completion: return fmt::format("{} failed: {}", what, group.queue().describe(fault.completion));
+    case Failure::stalled: return fmt::format("no {} completed for {}: the peer or the path does not answer", what, format_duration(shared.stall_limit));
+    case Failure::drain: return fmt::format("what was in flight at the end did not complete within {}", format_duration(shared.stall_limit));
+  }
+  return {};
+}
+
+void note(GroupOutcome& outcome, Ending ending, const loops::Fault& fault, const RdmaGroup& group, const RunShared& shared) {
+  outcome.stopped = outcome.stopped || ending == Ending::stopped;
+  if (!fault || outcome.fault) return;
+  outcome.fault = fault;
+  outcome.error = describe(fault, group, shared);
+}
+
+loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& shared) {
+  const Group& g = group.layout();
+  loops::WindowSettings s;
+  s.message_bytes = g.message_bytes;
+  s.ring = g.ring;
+  s.depth = g.depth;
+  s.post_batch = g.post_batch;
+  s.signal_every = g.signal_every;
+  s.iterations = g.load ? 0 : shared.plan.iterations;
+  s.times = {.warm_up = shared.plan.warm_up, .duration = shared.plan.duration, .interval = shared.plan.interval};
+  // The stream beside a latency measurement lasts until that is over.
+  if (g.load) s.times.duration = nanoseconds{};
+  s.stall_limit = shared.stall_limit;
+  s.drain_limit = shared.stall_limit;
+  s.events = shared.plan.rdma.events;
+  return s;
+}
+
+loops::LatencySettings latency_settings(const RdmaGroup& group, const RunShared& shared, bool halved) {
+  loops::LatencySettings s;
+  s.ring = group.layout().ring;
+  s.receives = group.layout().recv_ring;
+  s.iterations = shared.plan.iterations;
+  s.warm_up = shared.plan.warm_up;
+  s.duration = shared.plan.duration;
+  s.stall_limit = shared.stall_limit;
+  s.idle_limit = std::max<nanoseconds>(std::chrono::seconds(10), 2 * shared.stall_limit);
+  s.halved = halved;
+  s.events = shared.plan.rdma.events;
+  return s;
+}
+
+void keep_sent(GroupOutcome& outcome, const loops::Schedule& schedule) {
+  if (!schedule.measured()) return;
+  outcome.sent = schedule.recorder().summary();
+  outcome.sent_intervals = schedule.recorder().intervals();
+  outcome.sent_nominal = schedule.recorder().nominal();
+}
+
+void keep_received(GroupOutcome& outcome, const loops::Schedule& schedule) {
+  if (!schedule.measured()) return;
+  outcome.received = schedule.recorder().summary();
+  outcome.received_intervals = schedule.recorder().intervals();
+  outcome.received_nominal = schedule.recorder().nominal();
+}
+
+class GroupRun {
+ public:
+  GroupRun(RdmaGroup& group, RunShared& shared, std::uint64_t tick) : group_(group), shared_(shared), tick_(tick), side_(group.side()) {}
+
+  GroupOutcome run() {
+    bool initiates_stream = initiates(shared_.plan, side_) && group_.initiating();
+    switch (group_.layout().task) {
+      case GroupTask::stream: stream(initiates_stream); break;
+      case GroupTask::ping_pong_memory: ping_pong_memory(); break;
+      case GroupTask::ping_pong_completion: ping_pong_completion(); break;
+      case GroupTask::requests: requests(); break;
+      case GroupTask::open_loop: group_.initiating() ? open_loop() : receive(); break;
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  loops::Live live() { return {&shared_.control.live_bytes, &shared_.control.live_messages}; }
+
+  void stream(bool sending) {
+    bool receiving = group_.layout().needs_receives() && group_.responding();
+    if (sending && receiving) duplex();
+    else if (sending) send();
+    else if (receiving) receive();
+  }
+
+  void send() {
+    loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
+    after_send(loops::run(sender, tick_), sender.schedule());
+    ended_initiating();
+  }
+
+  void receive() {
+    loops::WindowReceiver receiver(group_.queue(), group_.receive_settings(), flags_of(shared_, group_), shared_.clock, live(), shared_.first_arrival);
+    after_receive(loops::run(receiver), receiver.schedule());
+  }
+
+  void duplex() {
+    loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
+    loops::WindowReceiver receiver(group_.queue(), group_.receive_settings(), flags_of(shared_, group_), shared_.clock, {}, shared_.first_arrival);
+    loops::DuplexOutcome both = loops::run_duplex(sender, receiver, tick_, shared_.initiators, shared_.control.active_done);
+    after_send(both.sent, sender.schedule());
+    after_receive(both.received, receiver.schedule());
+  }
+
+  void after_send(const loops::WindowOutcome& sent, const loops::Schedule& schedule) {
+    note(outcome_, sent.ending, sent.fault, group_, shared_);
+    if (group_.layout().load) outcome_.stopped = false;  // its planned end
+    outcome_.drain = sent.drain;
+    outcome_.sent_counts = sent.completed;
+    keep_sent(outcome_, schedule);
+    if (outcome_.fault) return;
+    for (std::uint32_t lane = 0; lane < group_.layout().lanes; ++lane)
+      if (!group_.send_tally(lane, sent.completed[lane], Deadline::after(shared_.stall_limit))) return;  // the checker misses it and says so
+  }
+
+  void after_receive(const loops::ReceiveOutcome& received, const loops::Schedule& schedule) {
+    note(outcome_, received.ending, received.fault, group_, shared_);
+    outcome_.received_counts = received.received;
+    keep_received(outcome_, schedule);
+  }
+
+  void ping_pong_memory() {
+    loops::Stamps stamps{group_.outgoing_stamp(), group_.incoming_stamp()};
+    loops::LatencySettings settings = latency_settings(group_, shared_, true);
+    Flags flags = flags_of(shared_, group_);
+    if (asks()) after_latency(loops::ping_by_memory(group_.queue(), settings, stamps, flags, shared_.clock, recorder(), live()));
+    else after_latency(loops::pong_by_memory(group_.queue(), settings, stamps, flags, shared_.clock));
+  }
+
+  void ping_pong_completion() {
+    loops::LatencySettings settings = latency_settings(group_, shared_, true);
+    Flags flags = flags_of(shared_, group_);
+    if (asks()) after_latency(loops::ping_by_completion(group_.queue(), settings, flags, shared_.clock, recorder(), live()));
+    else after_latency(loops::pong_by_completion(group_.queue(), settings, flags, shared_.clock));
+  }
+
+  void requests() {
+    after_latency(loops::time_requests(group_.queue(), latency_settings(group_, shared_, false), flags_of(shared_, group_), shared_.clock, recorder(), live()));
+  }
+
+  void open_loop() {
+    outcome_.from_intended = std::make_unique<stats::LatencyRecorder>();
+    loops::OpenLoopSettings settings;
+    settings.latency = latency_settings(group_, shared_, false);
+    settings.rate_per_s = shared_.plan.load_rate_per_s;
+    loops::OpenLoopOutcome found =
+        loops::send_by_schedule(group_.queue(), settings, flags_of(shared_, group_), shared_.clock, *outcome_.from_intended, recorder(), live());
+    outcome_.late_sends = found.late_sends;
+    outcome_.unsent = found.unsent;
+    after_latency(found.latency);
+  }
+
+  void after_latency(const loops::LatencyOutcome& found) {
+    note(outcome_, found.ending, found.fault, group_, shared_);
+    outcome_.sent_counts = {found.rounds};
+    outcome_.received_counts = {found.rounds};
+    if (!asks()) return;
+    if (!outcome_.fault) group_.send_tally(0, found.rounds, Deadline::after(shared_.stall_limit));
+    shared_.load_stop.store(true);
+    ended_initiating();
+  }
+
+  bool asks() const { return initiates(shared_.plan, side_); }
+  stats::LatencyRecorder& recorder() {
+    outcome_.latency = std::make_unique<stats::LatencyRecorder>();
+    return *outcome_.latency;
+  }
+  void ended_initiating() {
+    if (shared_.initiators.fetch_sub(1) == 1) shared_.control.active_done.store(true);
+  }
+
+  RdmaGroup& group_;
+  RunShared& shared_;
+  std::uint64_t tick_;
+  Side side_;
+  GroupOutcome outcome_;
+};
+
+}  // namespace
+
+bool needs_thread(const RdmaGroup& group) { return group.initiating() || group.layout().needs_receives(); }
+
+GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept {
+  GroupOutcome outcome;
+  try {
+    bind_to(cpu);
+  } catch (const std::exception& error) {
+    outcome.error = error.what();
+  }
+  shared.ready.arrive_and_wait();
+  try {
+    if (!outcome.error.empty()) throw Error(ErrorKind::system, outcome.error);
+    std::uint64_t tick = 0;
+    std::uint64_t now = shared.clock.now();
+    if (shared.start_tick.compare_exchange_strong(tick, now)) tick = now;
+    UsageMeter meter;
+    outcome = GroupRun(group, shared, tick).run();
+    outcome.usage = meter.read(cpu);
+  } catch (const std::exception& error) {
+    outcome.error = error.what();
+    shared.load_stop.store(true);
+  }
+  return outcome;
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,62 @@
+#pragma once
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/tsc.h"
+#include "bench/engine.h"
+#include "bench/rdma_group.h"
+#include "loops/open_loop.h"
+#include "loops/receive.h"
+#include "loops/window.h"
+#include "stats/histogram.h"
+
+namespace railgauge::bench {
+
+using std::chrono::nanoseconds;
+
+/// What all threads of one side share while they measure.
+struct RunShared {
+  const plan::Plan& plan;
+  const TickClock& clock;
+  RunControl& control;
+  const std::atomic<bool>& broken;      ///< a fatal asynchronous event came
+  nanoseconds stall_limit;
+  std::latch& ready;                    ///< as many as there are threads
+  std::atomic<std::uint64_t> start_tick{0};    ///< the common begin, set by the first that passes `ready`
+  std::atomic<int> initiators{0};       ///< threads that still initiate; the last one sets control.active_done
+  std::atomic<std::uint64_t> first_arrival{0};
+  std::atomic<bool> load_stop{false};   ///< ends the stream beside a latency measurement
+};
+
+/// What one thread found; plain data, read after the thread has ended.
+struct GroupOutcome {
+  std::optional<stats::ThroughputSummary> sent;
+  std::optional<stats::ThroughputSummary> received;
+  std::vector<stats::Interval> sent_intervals;
+  std::vector<stats::Interval> received_intervals;
+  nanoseconds sent_nominal{};
+  nanoseconds received_nominal{};
+  nanoseconds drain{};
+  std::vector<std::uint64_t> sent_counts;      ///< messages per lane
+  std::vector<std::uint64_t> received_counts;
+  std::unique_ptr<stats::LatencyRecorder> latency;
+  std::unique_ptr<stats::LatencyRecorder> from_intended;
+  std::optional<std::uint64_t> late_sends;
+  std::uint64_t unsent = 0;
+  loops::Fault fault;
+  std::string error;                    ///< text of the fault, or of an exception; empty: none
+  bool stopped = false;
+  results::ThreadUsage usage;
+};
+
+/// Whether the group has something to do on this side, or only lets the peer reach its memory.
+bool needs_thread(const RdmaGroup& group);
+
+/// Does the group's part on the calling thread, which is bound to `cpu` first (−1: not). Never throws.
+GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept;
+
+}  // namespace railgauge::bench

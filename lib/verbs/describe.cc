@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/log.h"
+#include "verbs/check.h"
+#include "verbs/device.h"
+#include "verbs/device_list.h"
+
+namespace railgauge::verbs {
+namespace {
+
+using host::Fact;
+using host::Gid;
+using host::GidType;
+using host::RdmaDevice;
+using host::RdmaPort;
+
+GidType type_of(std::uint32_t type) {
+  if (type == IBV_GID_TYPE_ROCE_V2) return GidType::roce_v2;
+  return type == IBV_GID_TYPE_ROCE_V1 ? GidType::roce_v1 : GidType::ib;
+}
+
+std::optional<std::string> interface_of(std::uint32_t index) {
+  std::array<char, IF_NAMESIZE> name{};
+  if (index == 0 || if_indextoname(index, name.data()) == nullptr) return std::nullopt;
+  return std::string(name.data());
+}
+
+const char* state_of(ibv_port_state state) {
+  switch (state) {
+    case IBV_PORT_DOWN: return "DOWN";
+    case IBV_PORT_INIT: return "INIT";
+    case IBV_PORT_ARMED: return "ARMED";
+    case IBV_PORT_ACTIVE: return "ACTIVE";
+    case IBV_PORT_ACTIVE_DEFER: return "ACTIVE_DEFER";
+    default: return "NOP";
+  }
+}
+
+/// Words of drivers/infiniband/core/sysfs.c (Linux 6.1).
+const char* physical_state_of(std::uint8_t state) {
+  constexpr const char* kWords[] = {"Unknown", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "Phy Test"};
+  return state < std::size(kWords) ? kWords[state] : "Unknown";
+}
+
+struct Speed {
+  int code;
+  const char* name;
+  double gbit_per_s_per_lane;  // as sysfs prints it
+};
+constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5}, {4, "QDR", 10}, {8, "FDR10", 10}, {16, "FDR", 14}, {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}};
+
+int lanes_of(std::uint8_t width) {
+  switch (width) {
+    case 1: return 1;
+    case 2: return 4;
+    case 4: return 8;
+    case 8: return 12;
+    case 16: return 2;
+    default: return 0;
+  }
+}
+
+void fill_rate(RdmaPort& port, const ibv_port_attr& attributes) {
+  const char* why = "libibverbs gives a code this version does not know";
+  port.rate_gbit_per_s = Fact<double>::missing(why);
+  port.rate_text = Fact<std::string>::missing(why);
+  port.width = Fact<int>::missing(why);
+  port.speed = Fact<std::string>::missing(why);
+  int lanes = lanes_of(attributes.active_width);
+  for (const Speed& speed : kSpeeds) {
+    if (speed.code != attributes.active_speed || lanes == 0) continue;
+    double rate = speed.gbit_per_s_per_lane * lanes;
+    port.width = Fact<int>::of(lanes);
+    port.speed = Fact<std::string>::of(speed.name);
+    port.rate_text = Fact<std::string>::of(fmt::format("{} Gb/sec ({}X {})", rate, lanes, speed.name));
+    if (*port.physical_state == "LinkUp") port.rate_gbit_per_s = Fact<double>::of(rate);
+    else port.rate_gbit_per_s = Fact<double>::missing(fmt::format("physical state {}", *port.physical_state));
+  }
+}
+
+RdmaPort describe_port(const Device& device, int number) {
+  ibv_port_attr attributes = device.query_port(number);
+  RdmaPort port;
+  port.port = number;
+  port.state = Fact<std::string>::of(state_of(attributes.state));
+  port.physical_state = Fact<std::string>::of(physical_state_of(attributes.phys_state));
+  fill_rate(port, attributes);
+  port.link_layer = attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? host::LinkLayer::ethernet : host::LinkLayer::infiniband;
+  port.active_mtu_bytes = Fact<int>::of(mtu_bytes_of(attributes.active_mtu));
+  port.max_mtu_bytes = Fact<int>::of(mtu_bytes_of(attributes.max_mtu));
+  port.lid = Fact<int>::of(attributes.lid);
+  port.sm_lid = Fact<int>::of(attributes.sm_lid);
+  port.gids = device.query_gids(number);
+  return port;
+}
+
+std::string guid_text(std::uint64_t network_order) {
+  std::array<std::uint8_t, 8> raw{};
+  std::memcpy(raw.data(), &network_order, raw.size());
+  return fmt::format("{:02x}{:02x}:{:02x}{:02x}:{:02x}{:02x}:{:02x}{:02x}", raw[0], raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7]);
+}
+
+void describe_opened(const Device& device, RdmaDevice& facts) {
+  const ibv_device_attr& limits = device.limits();
+  facts.firmware = Fact<std::string>::of(limits.fw_ver);
+  facts.node_guid = Fact<std::string>::of(guid_text(limits.node_guid));
+  facts.sys_image_guid = Fact<std::string>::of(guid_text(limits.sys_image_guid));
+  facts.node_type = Fact<std::string>::of(device.iwarp() ? "4: RNIC" : "1: CA");
+  facts.char_device = Fact<std::string>::of(std::string("/dev/infiniband/") + device.context()->device->dev_name);
+  facts.software = device.software();
+  facts.simulated = device.simulated();
+  for (int port = 1; port <= limits.phys_port_cnt; ++port) facts.ports.push_back(describe_port(device, port));
+  for (const RdmaPort& port : facts.ports)
+    for (const Gid& gid : port.gids)
+      if (gid.netdev && std::find(facts.netdevs.begin(), facts.netdevs.end(), *gid.netdev) == facts.netdevs.end()) facts.netdevs.push_back(*gid.netdev);
+}
+
+template <typename T>
+void prefer_known(Fact<T>& known, const Fact<T>& other) {
+  if (!known && other) known = other;
+}
+
+void merge_port(RdmaPort& port, const RdmaPort& seen) {
+  port.active_mtu_bytes = seen.active_mtu_bytes;
+  port.max_mtu_bytes = seen.max_mtu_bytes;
+  prefer_known(port.state, seen.state);
+  prefer_known(port.physical_state, seen.physical_state);
+  prefer_known(port.rate_gbit_per_s, seen.rate_gbit_per_s);
+  prefer_known(port.rate_text, seen.rate_text);
+  prefer_known(port.width, seen.width);
+  prefer_known(port.speed, seen.speed);
+  prefer_known(port.lid, seen.lid);
+  prefer_known(port.sm_lid, seen.sm_lid);
+  if (port.link_layer == host::LinkLayer::unknown) port.link_layer = seen.link_layer;
+  if (port.gids.empty()) port.gids = seen.gids;
+}
+
+void merge_device(RdmaDevice& device, const RdmaDevice& seen) {
+  prefer_known(device.firmware, seen.firmware);
+  prefer_known(device.node_guid, seen.node_guid);
+  prefer_known(device.sys_image_guid, seen.sys_image_guid);
+  prefer_known(device.node_type, seen.node_type);
+  device.char_device = seen.char_device;
+  device.software = device.software || seen.software;
+  device.simulated = device.simulated || seen.simulated;
+  if (device.netdevs.empty()) device.netdevs = seen.netdevs;
+  for (const RdmaPort& port : seen.ports) {
+    auto known = std::find_if(device.ports.begin(), device.ports.end(), [&](const RdmaPort& p) { return p.port == port.port; });
+    if (known == device.ports.end()) device.ports.push_back(port);
+    else merge_port(*known, port);
+  }
+}
+
+}  // namespace
+
+std::vector<Gid> Device::query_gids(int port) const {
+  ibv_port_attr attributes = query_port(port);
+  // The table holds the entries of all ports, and the call fails when the array is too small for them.
+  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 1)) * limits_.phys_port_cnt);
+  auto count = check_negative(ibv_query_gid_table(context(), entries.data(), entries.size(), 0), fmt::format("ibv_query_gid_table {}", name()));
+  std::vector<Gid> gids;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const ibv_gid_entry& entry = entries[i];
+    if (entry.port_num != static_cast<std::uint32_t>(port)) continue;
+    gids.push_back(Gid{.index = static_cast<int>(entry.gid_index),
+                       .gid = format_gid(entry.gid),
+                       .type = type_of(entry.gid_type),
+                       .netdev = interface_of(entry.ndev_ifindex),
+                       .ip = entry.gid_type == IBV_GID_TYPE_IB ? std::nullopt : std::optional<std::string>(ip_of_gid(entry.gid))});
+  }
+  return gids;
+}
+
+std::vector<RdmaDevice> describe_devices() noexcept {
+  std::vector<RdmaDevice> all;
+  try {
+    DeviceList list;
+    for (ibv_device* device : list.devices()) {
+      RdmaDevice facts;
+      facts.name = ibv_get_device_name(device);
+      try {
+        describe_opened(Device::open(facts.name), facts);
+      } catch (const Error& error) {
+        facts.char_device = Fact<std::string>::missing(error.what());
+      }
+      all.push_back(std::move(facts));
+    }
+  } catch (const std::exception& error) {
+    log_warning("listing RDMA devices: {}", error.what());
+  }
+  return all;
+}
+
+void merge_into(host::Snapshot& snapshot) {
+  for (const RdmaDevice& seen : describe_devices()) {
+    auto& known = snapshot.rdma_devices;
+    auto same = std::find_if(known.begin(), known.end(), [&](const RdmaDevice& d) { return d.name == seen.name; });
+    if (same == known.end()) known.push_back(seen);
+    else merge_device(*same, seen);
+  }
+}
+
+}  // namespace railgauge::verbs

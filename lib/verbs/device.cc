@@ -1,0 +1,77 @@
+#include "verbs/device.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "verbs/check.h"
+#include "verbs/device_list.h"
+
+namespace railgauge::verbs {
+namespace {
+
+bool starts_with(const char* text, const char* prefix) { return std::strncmp(text, prefix, std::strlen(prefix)) == 0; }
+
+/// rxe and siw live under /sys/devices/virtual and give vendor ids of their own (0xffffff, 0x626d74: rxe_param.h, siw.h of Linux 6.1).
+bool is_software(const ibv_device* device, const ibv_device_attr& limits) {
+  if (limits.vendor_id == 0xffffff || limits.vendor_id == 0x626d74 || starts_with(limits.fw_ver, "simulated")) return true;
+  std::array<char, PATH_MAX> path{};
+  return realpath(device->ibdev_path, path.data()) != nullptr && std::strstr(path.data(), "/devices/virtual/") != nullptr;
+}
+
+}  // namespace
+
+DeviceList::DeviceList() : devices_(ibv_get_device_list(&count_)) {}
+DeviceList::~DeviceList() {
+  if (devices_ != nullptr) ibv_free_device_list(devices_);
+}
+
+Device::Device(std::string name, ContextHandle context) : name_(std::move(name)), context_(std::move(context)) {
+  check_value(ibv_query_device(context_.get(), &limits_), fmt::format("ibv_query_device {}", name_));
+  software_ = is_software(context_->device, limits_);
+}
+
+Device Device::open(const std::string& name) {
+  DeviceList list;
+  std::vector<std::string> names;
+  for (ibv_device* device : list.devices()) {
+    names.emplace_back(ibv_get_device_name(device));
+    if (names.back() != name) continue;
+    try {
+      return Device(name, ContextHandle(check_pointer(ibv_open_device(device), fmt::format("ibv_open_device {}", name))));
+    } catch (const Error& error) {
+      if (error.code() != EACCES && error.code() != EPERM) throw;
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("{}: run as root or give this user the device node (/dev/infiniband/uverbs*, usually group rdma)", error.what()),
+                  error.code());
+    }
+  }
+  if (names.empty())
+    throw Error(ErrorKind::unsupported, fmt::format("RDMA device {}: libibverbs sees no device at all: is its driver loaded (rdma link, ibv_devices)?", name));
+  throw Error(ErrorKind::unsupported, fmt::format("RDMA device {} is not there: libibverbs sees {}", name, fmt::join(names, ", ")));
+}
+
+ibv_port_attr Device::query_port(int port) const {
+  ibv_port_attr attributes{};
+  if (port < 1 || port > limits_.phys_port_cnt)
+    throw Error(ErrorKind::usage, fmt::format("port {} of {} is not there: use 1 to {}", port, name_, limits_.phys_port_cnt));
+  check_value(ibv_query_port(context_.get(), static_cast<std::uint8_t>(port), &attributes), fmt::format("ibv_query_port {} port {}", name_, port));
+  return attributes;
+}
+
+bool Device::iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
+bool Device::simulated() const noexcept { return starts_with(limits_.fw_ver, "simulated"); }
+
+int mtu_bytes_of(ibv_mtu mtu) noexcept { return 128 << static_cast<int>(mtu); }
+
+ibv_mtu mtu_of_bytes(int bytes) {
+  for (ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096})
+    if (mtu_bytes_of(mtu) == bytes) return mtu;
+  throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096", bytes));
+}
+
+}  // namespace railgauge::verbs

@@ -1,0 +1,59 @@
+#pragma once
+#include <infiniband/verbs.h>
+
+#include <string>
+#include <vector>
+
+#include "host/facts.h"
+#include "verbs/handles.h"
+
+namespace railgauge::verbs {
+
+/// An opened RDMA device with its limits. Moves; lives longer than everything made from it.
+class Device {
+ public:
+  /// Throws Error{unsupported} when there is no such device (naming those that are) or its node may not be opened.
+  static Device open(const std::string& name);
+
+  const std::string& name() const noexcept { return name_; }
+  ibv_context* context() const noexcept { return context_.get(); }
+  const ibv_device_attr& limits() const noexcept { return limits_; }
+  /// Throws Error{verbs}; EINVAL for a port the device does not have.
+  ibv_port_attr query_port(int port) const;
+  /// The non-empty entries of the port's GID table, by index.
+  std::vector<host::Gid> query_gids(int port) const;
+  /// Connects through the connection manager only.
+  bool iwarp() const noexcept;
+  /// A stand-in that says so in its firmware version ("simulated …").
+  bool simulated() const noexcept;
+  /// Made of software: rxe, siw, stand-ins.
+  bool software() const noexcept { return software_; }
+
+ private:
+  Device(std::string name, ContextHandle context);
+  std::string name_;
+  ContextHandle context_;
+  ibv_device_attr limits_{};
+  bool software_ = false;
+};
+
+/// What libibverbs says of every device it sees, in the shape of the host's facts. A device that cannot be opened is there
+/// with the reason in char_device. Never throws; empty when libibverbs sees none.
+std::vector<host::RdmaDevice> describe_devices() noexcept;
+
+/// Completes a snapshot by what only verbs knows (active and largest MTU, simulated) and by what sysfs lacks (state, rate,
+/// GIDs; whole devices, for stand-ins). What sysfs said stays.
+void merge_into(host::Snapshot& snapshot);
+
+/// 4096 for IBV_MTU_4096, …
+int mtu_bytes_of(ibv_mtu mtu) noexcept;
+/// The enum value of a path MTU of 256, 512, 1024, 2048 or 4096 bytes; throws Error{usage} for another.
+ibv_mtu mtu_of_bytes(int bytes);
+
+/// "fe80:0000:0000:0000:0202:c9ff:fe12:3456", as sysfs prints it, and back; parse throws Error{data}.
+std::string format_gid(const ibv_gid& gid);
+ibv_gid parse_gid(const std::string& text);
+/// "192.168.10.100" for an IPv4-mapped GID, else the IPv6 text.
+std::string ip_of_gid(const ibv_gid& gid);
+
+}  // namespace railgauge::verbs

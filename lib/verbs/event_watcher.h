@@ -1,0 +1,52 @@
+#pragma once
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+namespace railgauge::verbs {
+
+/// One asynchronous event of the device.
+struct AsyncEvent {
+  Clock::time_point at;
+  std::string text;                     ///< "PORT_ERR: port 1 went down"
+  bool invalidates = false;             ///< what was measured around it does not count (port or speed changed)
+  bool fatal = false;                   ///< device, QP or CQ is broken
+};
+
+/// Takes and acknowledges the asynchronous events of one device on a thread of its own, which sleeps otherwise: destroying
+/// a QP or CQ would block on an event that nobody takes. Events of the watched port, QPs and CQs are kept.
+class EventWatcher {
+ public:
+  /// `context` outlives it; `port` is the one in use (events of other ports are ignored). Throws Error{system}.
+  EventWatcher(ibv_context* context, int port);
+  ~EventWatcher();
+  EventWatcher(const EventWatcher&) = delete;
+  EventWatcher& operator=(const EventWatcher&) = delete;
+
+  /// Set by the first fatal event.
+  const std::atomic<bool>& broken() const noexcept { return broken_; }
+  /// What came so far, oldest first. Any thread.
+  std::vector<AsyncEvent> events() const;
+
+ private:
+  void watch() noexcept;
+  void take_all() noexcept;
+  void keep(const ibv_async_event& event);
+
+  ibv_context* context_;
+  int port_;
+  UniqueFd stop_;
+  std::atomic<bool> broken_{false};
+  mutable std::mutex mutex_;
+  std::vector<AsyncEvent> events_;
+  std::thread thread_;
+};
+
+}  // namespace railgauge::verbs

@@ -1,0 +1,63 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "bench/engine.h"
+#include "verbs/device.h"
+
+namespace railgauge::testing_support {
+
+/// Both sides of one measurement in this process, each on a thread, with what a session does between them: the offers,
+/// and "the other side's active part has ended".
+class EnginePair {
+ public:
+  explicit EnginePair(const plan::Plan& plan) : plan_(plan) {
+    host::Snapshot facts;
+    facts.hostname = "here";
+    server_ = bench::make_rdma_engine(plan_, bench::Side::server, facts, "127.0.0.1", "127.0.0.1");
+    client_ = bench::make_rdma_engine(plan_, bench::Side::client, facts, "127.0.0.1", "127.0.0.1");
+  }
+
+  void connect() {
+    transport::Offer server_offer = server_->offer(nullptr);
+    transport::Offer client_offer = client_->offer(&server_offer);
+    Deadline deadline = Deadline::after(std::chrono::seconds(10));
+    server_->connect(client_offer, deadline);
+    client_->connect(server_offer, deadline);
+  }
+
+  /// Runs both to the end.
+  void run() {
+    std::thread server([this] { server_result = server_->run(server_control); });
+    std::thread client([this] { client_result = client_->run(client_control); });
+    std::thread messenger([this] { carry_messages(); });
+    server.join();
+    client.join();
+    over_ = true;
+    messenger.join();
+  }
+
+  bench::RunControl client_control;
+  bench::RunControl server_control;
+  results::SideResult client_result;
+  results::SideResult server_result;
+
+ private:
+  void carry_messages() {
+    while (!over_) {
+      if (client_control.active_done) server_control.peer_done = true;
+      if (server_control.active_done) client_control.peer_done = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  plan::Plan plan_;
+  std::atomic<bool> over_{false};
+  std::unique_ptr<bench::Engine> server_;
+  std::unique_ptr<bench::Engine> client_;
+};
+
+}  // namespace railgauge::testing_support

@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "suite/engine_pair.h"
+
+namespace railgauge {
+namespace {
+
+using plan::Direction;
+using plan::Metric;
+using plan::Operation;
+using std::chrono::milliseconds;
+using testing_support::EnginePair;
+
+plan::Plan plan_of(Operation op, Metric metric, Direction direction, std::uint64_t bytes) {
+  plan::Plan p;
+  p.transport = plan::Transport::rdma;
+  p.operation = op;
+  p.metric = metric;
+  p.direction = direction;
+  p.message_bytes = bytes;
+  p.duration = milliseconds(60);
+  p.warm_up = milliseconds(15);
+  p.interval = milliseconds(10);
+  p.verify = true;
+  p.working_set_bytes = std::max<std::uint64_t>(4 << 20, bytes);
+  if (metric == Metric::latency) p.rdma.depth = 1;
+  return p;
+}
+
+void expect_clean(const results::SideResult& side) {
+  EXPECT_FALSE(side.error) << side.role << ": " << side.error->text;
+  if (side.verification) {
+    EXPECT_GT(side.verification->checked_bytes, 0U);
+    EXPECT_EQ(side.verification->mismatched_bytes, 0U);
+  }
+  EXPECT_TRUE(side.simulated);
+}
+
+const results::SideResult& initiator_of(const EnginePair& pair, const plan::Plan& p) {
+  bool client = (p.direction == Direction::to) != (p.operation == Operation::read);
+  return client ? pair.client_result : pair.server_result;
+}
+
+struct Case {
+  Operation operation;
+  std::uint64_t bytes;
+  Direction direction;
+  int qps;
+  int threads;
+};
+
+class EngineBandwidth : public testing::TestWithParam<Case> {};
+
+TEST_P(EngineBandwidth, MovesWhatItVerifies) {
+  const Case& c = GetParam();
+  plan::Plan p = plan_of(c.operation, Metric::bandwidth, c.direction, c.bytes);
+  p.rdma.qps = c.qps;
+  p.threads = c.threads;
+  p.rdma.depth = 24;
+  p.rdma.post_batch = 3;
+  p.rdma.signal_every = 4;
+  EnginePair pair(p);
+  pair.connect();
+  pair.run();
+  expect_clean(pair.client_result);
+  expect_clean(pair.server_result);
+  const results::SideResult& side = initiator_of(pair, p);
+  ASSERT_TRUE(side.sent);
+  EXPECT_GT(side.sent->bytes, 0U);
+  EXPECT_EQ(side.sent->bytes, side.sent->messages * c.bytes);
+  EXPECT_GE(side.sent_intervals.size(), 6U);
+  bool checked = pair.client_result.verification || pair.server_result.verification;
+  EXPECT_TRUE(checked);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, EngineBandwidth,
+                         testing::Values(Case{Operation::write, 65536, Direction::to, 1, 1}, Case{Operation::write, 1, Direction::from, 3, 1},
+                                         Case{Operation::write, 4097, Direction::to, 3, 2}, Case{Operation::read, 65536, Direction::from, 1, 1},
+                                         Case{Operation::read, 777, Direction::to, 2, 1}, Case{Operation::send, 65536, Direction::to, 1, 1},
+                                         Case{Operation::send, 300, Direction::from, 3, 2}, Case{Operation::write_imm, 9001, Direction::to, 2, 1},
+                                         Case{Operation::fetch_add, 8, Direction::to, 2, 1}, Case{Operation::compare_swap, 8, Direction::from, 1, 1}));
+
+TEST(EngineBoth, WritesAndSendsBothWaysAtOnce) {
+  for (Operation op : {Operation::write, Operation::send}) {
+    plan::Plan p = plan_of(op, Metric::bandwidth, Direction::both, 8192);
+    p.rdma.qps = 2;
+    EnginePair pair(p);
+    pair.connect();
+    pair.run();
+    for (const auto* side : {&pair.client_result, &pair.server_result}) {
+      expect_clean(*side);
+      ASSERT_TRUE(side->sent);
+      EXPECT_GT(side->sent->messages, 0U);
+      ASSERT_TRUE(side->verification);
+      EXPECT_EQ(side->received.has_value(), op == Operation::send);
+    }
+  }
+}
+
+class EngineLatency : public testing::TestWithParam<std::tuple<Operation, Direction>> {};
+
+TEST_P(EngineLatency, Samples) {
+  auto [op, direction] = GetParam();
+  plan::Plan p = plan_of(op, Metric::latency, direction, 8);
+  EnginePair pair(p);
+  pair.connect();
+  pair.run();
+  expect_clean(pair.client_result);
+  expect_clean(pair.server_result);
+  const results::SideResult& side = initiator_of(pair, p);
+  ASSERT_TRUE(side.latency);
+  EXPECT_GT(side.latency->samples, 10U);
+  ASSERT_TRUE(side.latency->p50_ns.value);
+  EXPECT_GT(*side.latency->p50_ns.value, 0);
+  RecordProperty("p50_ns", static_cast<int>(*side.latency->p50_ns.value));
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, EngineLatency,
+                         testing::Combine(testing::Values(Operation::write, Operation::write_imm, Operation::read, Operation::send, Operation::fetch_add),
+                                          testing::Values(Direction::to, Direction::from)));
+
+TEST(EngineLatency, UnderLoadAndBySchedule) {
+  plan::Plan p = plan_of(Operation::write, Metric::latency, Direction::to, 8);
+  p.under_load = true;
+  p.rdma.qps = 2;
+  EnginePair closed(p);
+  closed.connect();
+  closed.run();
+  expect_clean(closed.client_result);
+  ASSERT_TRUE(closed.client_result.latency);
+  EXPECT_GT(closed.client_result.latency->samples, 0U);
+  ASSERT_TRUE(closed.client_result.sent);  // the stream beside it
+  p.load_rate_per_s = 20'000;
+  EnginePair open(p);
+  open.connect();
+  open.run();
+  expect_clean(open.client_result);
+  ASSERT_TRUE(open.client_result.loaded_latency);
+  // 60 ms at 20,000 a second are 1200 instants; none may be lost.
+  EXPECT_NEAR(static_cast<double>(open.client_result.loaded_latency->samples), 1200, 2);
+  EXPECT_TRUE(open.client_result.late_sends);
+}
+
+TEST(EngineIterations, CountsExactlyWhatWasAskedFor) {
+  plan::Plan p = plan_of(Operation::write, Metric::bandwidth, Direction::to, 5000);
+  p.iterations = 3000;
+  p.warm_up = milliseconds(0);
+  EnginePair pair(p);
+  pair.connect();
+  pair.run();
+  expect_clean(pair.client_result);
+  ASSERT_TRUE(pair.client_result.sent);
+  EXPECT_EQ(pair.client_result.sent->messages, 3000U);
+}
+
+TEST(EngineEvents, SleepsAndStillMeasures) {
+  for (Operation op : {Operation::write, Operation::send}) {
+    plan::Plan p = plan_of(op, Metric::bandwidth, Direction::to, 65536);
+    p.rdma.events = true;
+    EnginePair pair(p);
+    pair.connect();
+    pair.run();
+    expect_clean(pair.client_result);
+    expect_clean(pair.server_result);
+    ASSERT_TRUE(pair.client_result.sent);
+    EXPECT_GT(pair.client_result.sent->messages, 0U);
+  }
+}
+
+TEST(EngineStop, EndsBothSidesSoonAndKeepsWhatThereIs) {
+  plan::Plan p = plan_of(Operation::write, Metric::bandwidth, Direction::to, 65536);
+  p.duration = std::chrono::seconds(30);
+  EnginePair pair(p);
+  pair.connect();
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(80));
+    pair.client_control.stop = true;
+  });
+  auto begin = Clock::now();
+  pair.run();
+  stopper.join();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  ASSERT_TRUE(pair.client_result.sent);
+  EXPECT_GT(pair.client_result.sent->messages, 0U);
+}
+
+}  // namespace
+}  // namespace railgauge
