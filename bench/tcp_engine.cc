@@ -22,6 +22,9 @@ namespace {
 using plan::Direction;
 using plan::Metric;
 
+/// What the streams beside a round trip send at a time: the block that moved most on loopback.
+constexpr std::uint64_t kLoadBlockBytes = 256 << 10;
+
 class TcpEngine final : public Engine {
  public:
   TcpEngine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address, const std::string& peer_address)
@@ -80,9 +83,16 @@ class TcpEngine final : public Engine {
   }
 
   FlowSetup flow_setup(const Streams& streams, bool sending) {
-    FlowSetup setup{.plan = plan_, .sending = sending, .streams = {}, .cpus = sending ? cpus_.senders : cpus_.receivers, .numa_node = cpus_.numa_node};
+    const bool beside_ping = plan_.metric == Metric::latency;
+    FlowSetup setup{.plan = plan_,
+                    .sending = sending,
+                    .message_bytes = beside_ping ? kLoadBlockBytes : plan_.message_bytes,
+                    .iterations = beside_ping ? 0 : plan_.iterations,
+                    .streams = {},
+                    .cpus = sending ? cpus_.senders : cpus_.receivers,
+                    .numa_node = cpus_.numa_node};
     for (const auto& stream : streams) setup.streams.push_back(stream.get());
-    if (plan_.metric == Metric::latency) setup.hold = &ping_runs_;
+    if (beside_ping) setup.hold = &ping_runs_;
     return setup;
   }
 
@@ -117,13 +127,11 @@ class TcpEngine final : public Engine {
     if (failure) std::rethrow_exception(failure);
     if (forth) note_flow(std::move(*forth), side_ == Side::client, result);
     if (back) note_flow(std::move(*back), side_ == Side::server, result);
-    note_buffers(result);
   }
 
   void describe(results::SideResult& result) const;
   void note_flow(FlowResult flow, bool sending, results::SideResult& result) const;
   void note_ping(PingResult ping, results::SideResult& result) const;
-  void note_buffers(results::SideResult& result) const;
 
   plan::Plan plan_;
   Side side_;
@@ -152,7 +160,7 @@ void TcpEngine::describe(results::SideResult& result) const {
     if (rate > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", rate);
   }
   if (to_server_ || to_client_) {
-    result.settings["send_block_bytes"] = std::to_string(plan_.message_bytes);
+    result.settings["send_block_bytes"] = std::to_string(ping_ ? kLoadBlockBytes : plan_.message_bytes);
     result.settings["receive_block_bytes"] = std::to_string((to_server_ ? to_server_ : to_client_)->receive_block_bytes());
     result.settings["streams_per_thread"] = std::to_string((plan_.streams + threads_of(plan_) - 1) / threads_of(plan_));
     if (plan_.verify) result.choices.push_back("verified: on each stream one received block per interval of the measured window");
@@ -183,6 +191,7 @@ void TcpEngine::note_flow(FlowResult flow, bool sending, results::SideResult& re
     result.limiter = flow.limiter;
     result.settings["limiter_evidence"] = flow.limiter_sentence;
   }
+  if (flow.buffer_at_end_bytes) result.settings[sending ? "sndbuf_at_end_bytes" : "rcvbuf_at_end_bytes"] = std::to_string(*flow.buffer_at_end_bytes);
   result.drain = std::max(result.drain, flow.drain);
   if (flow.verification) result.verification = flow.verification;
   if (flow.zerocopy) {
@@ -203,17 +212,6 @@ void TcpEngine::note_ping(PingResult ping, results::SideResult& result) const {
   result.threads.push_back(ping.thread);
   result.warnings.insert(result.warnings.end(), ping.warnings.begin(), ping.warnings.end());
   result.error = ping.error;
-}
-
-/// With auto-tuning the buffers have grown since they were read back.
-void TcpEngine::note_buffers(results::SideResult& result) const {
-  for (const auto* streams : {&links_.to_server, &links_.to_client}) {
-    for (const auto& stream : *streams) {
-      if (stream->descriptor() < 0) continue;
-      const auto bytes = tcp::send_buffer_bytes(stream->descriptor());
-      if (bytes) result.settings["sndbuf_at_end_bytes"] = std::to_string(*bytes);
-    }
-  }
 }
 
 }  // namespace

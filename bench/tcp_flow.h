@@ -25,6 +25,8 @@ namespace railgauge::bench {
 struct FlowSetup {
   const plan::Plan& plan;
   bool sending = false;
+  std::uint64_t message_bytes = 0;              ///< of one send; not the plan's where the plan's is the round trip's
+  std::uint64_t iterations = 0;                 ///< messages per stream; 0: by duration
   std::vector<tcp::TcpStream*> streams;
   std::vector<int> cpus;                        ///< one per thread; empty: not bound
   std::optional<int> numa_node;                 ///< of the buffers
@@ -42,6 +44,7 @@ struct FlowResult {
   std::string limiter_sentence;
   std::optional<results::Verification> verification;
   std::optional<tcp::ZerocopyCount> zerocopy;
+  std::optional<std::uint64_t> buffer_at_end_bytes;     ///< SO_SNDBUF or SO_RCVBUF at the window's end, largest of the streams
   results::nanoseconds drain{};
   std::vector<std::string> warnings;
   std::optional<results::ErrorInfo> error;
@@ -118,6 +121,7 @@ class Flow {
   std::uint64_t published_messages_ = 0;
   std::uint64_t progress_bytes_ = 0;
   Clock::time_point progress_at_{};
+  std::optional<std::uint64_t> buffer_at_end_bytes_;
   std::optional<tcp::SoftirqTimes> softirq_before_;
   std::optional<tcp::SoftirqTimes> softirq_after_;
 };

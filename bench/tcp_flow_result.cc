@@ -41,7 +41,7 @@ void Flow::judge_lanes(FlowResult& result) const {
   for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
     const auto state = counters_[i].state.load();
     const int error = counters_[i].error.load();
-    const bool in_time = setup_.plan.iterations == 0 && setup_.sending && state == LaneState::ended &&
+    const bool in_time = setup_.iterations == 0 && setup_.sending && state == LaneState::ended &&
                          counters_[i].end_ns.load() >= tolerated.time_since_epoch().count();
     if (state == LaneState::running || state == LaneState::finished || in_time) continue;
     const auto kind = state == LaneState::failed ? (error == ETIMEDOUT ? ErrorKind::timeout : ErrorKind::system) : ErrorKind::peer;
@@ -75,7 +75,12 @@ void Flow::note_checks(FlowResult& result) const {
 
 void Flow::note_limiter(FlowResult& result) const {
   tcp::LimiterInput input;
-  for (const auto& worker : workers_) input.busiest_thread_share = std::max(input.busiest_thread_share, worker.watch.cpu_share());
+  for (const auto& worker : workers_) {
+    const double wanted = worker.watch.cpu_share() + worker.watch.queue_share();
+    if (wanted < input.busiest_thread_share + input.busiest_thread_queue_share) continue;
+    input.busiest_thread_share = worker.watch.cpu_share();
+    input.busiest_thread_queue_share = worker.watch.queue_share();
+  }
   if (setup_.sending) {
     input.busy_us = info_.increase("busy_time_us");
     input.rwnd_limited_us = info_.increase("rwnd_limited_us");
@@ -123,6 +128,7 @@ FlowResult Flow::collect() {
   } else {
     result.softirq = host::Fact<results::nanoseconds>::missing("/proc/stat could not be read");
   }
+  result.buffer_at_end_bytes = buffer_at_end_bytes_;
   judge_lanes(result);
   note_checks(result);
   note_limiter(result);

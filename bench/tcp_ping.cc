@@ -31,6 +31,7 @@ Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
 
 loops::RoundTripJob Ping::job(const RunControl& control) const noexcept {
   return {.stream = &stream_,
+          .blocking = stream_.blocking(),
           .message = message_.span(),
           .reply = reply_.span(),
           .warm_up = plan_.warm_up,

@@ -18,9 +18,12 @@ class ThreadWatch {
   results::ThreadUsage usage() const noexcept { return usage_; }
   /// CPU time over elapsed time, 0…1; 0 before end().
   double cpu_share() const noexcept;
+  /// Time ready to run without a CPU over elapsed time, 0…1; 0 where the kernel does not say.
+  double queue_share() const noexcept;
 
  private:
   int cpu_ = -1;
+  std::chrono::nanoseconds queued_{};
   Clock::time_point begin_at_{};
   results::ThreadUsage at_begin_;
   results::ThreadUsage usage_;

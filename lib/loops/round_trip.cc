@@ -10,8 +10,6 @@ namespace {
 
 /// Empty polls between two looks at the stop flag and the clock: about 200 us of spinning.
 constexpr unsigned kLookEvery = 1024;
-/// A blocking stream's empty poll is a bounded sleep of tens of milliseconds; that many polls without a look would be minutes.
-constexpr Clock::duration kLongPoll = std::chrono::milliseconds(1);
 /// Open loop: so many messages may be under way; beyond it sends wait and count as late.
 constexpr std::uint64_t kMaxOutstanding = 4096;
 /// Open loop: how long replies are waited for after the last send.
@@ -31,23 +29,22 @@ void note_failure(RoundTripOutcome& outcome, ssize_t n) noexcept {
   outcome.end = n == 0 || n == -EPIPE || n == -ECONNRESET ? RoundTripEnd::peer_gone : RoundTripEnd::failed;
 }
 
-/// Watches a wait: every kLookEvery empty polls, and after a poll that slept, it looks at the stop flag and the clock.
+/// Watches a wait: every kLookEvery empty polls, or after each where the stream sleeps in it, it looks at the stop flag
+/// and the clock.
 class Patience {
  public:
-  explicit Patience(const RoundTripJob& job) noexcept : job_(job) {}
+  explicit Patience(const RoundTripJob& job) noexcept : job_(job), look_every_(job.blocking ? 1 : kLookEvery) {}
   void progress() noexcept {
     empty_ = 0;
     waiting_ = false;
   }
   /// False when the wait is over without result; the reason stands in `outcome` then.
   bool goes_on(RoundTripOutcome& outcome) noexcept {
-    if (++empty_ % look_every_ != 0) return true;
+    if (++empty_ < look_every_) return true;
+    empty_ = 0;
     const auto now = Clock::now();
     if (!waiting_) since_ = now;
-    // A blocking stream: one poll is one sleep, so each is worth a look.
-    if (waiting_ && now - last_ > kLongPoll * look_every_) look_every_ = 1;
     waiting_ = true;
-    last_ = now;
     if (stopped(job_)) {
       outcome.end = RoundTripEnd::stopped;
       return false;
@@ -60,11 +57,10 @@ class Patience {
 
  private:
   const RoundTripJob& job_;
+  unsigned look_every_;
   unsigned empty_ = 0;
-  unsigned look_every_ = kLookEvery;
   bool waiting_ = false;
   Clock::time_point since_{};
-  Clock::time_point last_{};
 };
 
 bool send_whole(const RoundTripJob& job, std::span<const std::byte> message, Patience& patience, RoundTripOutcome& outcome) noexcept {
@@ -116,7 +112,8 @@ void check_reply(const RoundTripJob& job, std::uint64_t k, RoundTripOutcome& out
 
 bool complete(const RoundTripJob& job, const RoundTripOutcome& outcome, Clock::time_point now) noexcept {
   if (job.iterations > 0) return outcome.recorded >= job.iterations;
-  return now >= outcome.window_begin + job.duration;
+  // One round trip at least, also where a single one outlasts the window.
+  return outcome.recorded > 0 && now >= outcome.window_begin + job.duration;
 }
 
 /// The open loop's state: message `sent` goes next, reply `answered` comes next.

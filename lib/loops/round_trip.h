@@ -39,7 +39,8 @@ struct RoundTripOutcome {
 
 /// What a round-trip loop needs. The buffers must outlive it.
 struct RoundTripJob {
-  transport::Stream* stream = nullptr;  ///< non-blocking: the loop spins; blocking: it sleeps in the stream's bounded waits
+  transport::Stream* stream = nullptr;
+  bool blocking = false;                ///< the stream sleeps in its own bounded waits; else the loop spins
   std::span<std::byte> message;         ///< sent; its first bytes carry the message's number (see numbered())
   std::span<std::byte> reply;           ///< same size
   Clock::duration warm_up{};            ///< from the first send

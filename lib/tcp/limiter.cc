@@ -7,6 +7,9 @@ namespace {
 
 /// A thread that never sleeps still loses a few per cent to interrupts and to the sampling thread.
 constexpr double kCpuBoundShare = 0.95;
+/// On a crowded CPU the thread also sleeps while the other end's thread is the one that waits, so less is enough there.
+constexpr double kCrowdedShare = 0.1;
+constexpr double kWantedShare = 0.9;
 /// Headers and the last unfilled intervals keep a paced stream a little below its rate.
 constexpr double kPacedShare = 0.95;
 /// Below half, something else held the stream back for longer.
@@ -22,8 +25,10 @@ Limiter name_limiter(const LimiterInput& in) {
   if (in.pacing_bytes_per_s && in.bytes_per_s >= kPacedShare * *in.pacing_bytes_per_s) {
     return {"pacing", fmt::format("the rate is {:.0f} % of the pacing rate asked for", 100 * in.bytes_per_s / *in.pacing_bytes_per_s)};
   }
-  if (in.busiest_thread_share >= kCpuBoundShare) {
-    return {"cpu", fmt::format("a measuring thread used {:.0f} % of one CPU", 100 * in.busiest_thread_share)};
+  const double wanted = in.busiest_thread_share + in.busiest_thread_queue_share;
+  if (in.busiest_thread_share >= kCpuBoundShare || (in.busiest_thread_queue_share >= kCrowdedShare && wanted >= kWantedShare)) {
+    return {"cpu", fmt::format("a measuring thread used {:.0f} % of one CPU and waited for a CPU for {:.0f} % of the time",
+                               100 * in.busiest_thread_share, 100 * in.busiest_thread_queue_share)};
   }
   if (!in.busy_us || *in.busy_us == 0) return {"", "this side did not send, and none of its threads was CPU-bound"};
   if (!in.rwnd_limited_us && !in.sndbuf_limited_us) return {"", "this kernel does not report limited times (needs Linux 4.10)"};

@@ -28,6 +28,8 @@ class TcpStream final : public transport::Stream {
   TcpStream(UniqueFd fd, Blocking blocking, bool zerocopy = false) noexcept;
   ssize_t send_some(std::span<const std::byte> bytes) noexcept override;
   ssize_t receive_some(std::span<std::byte> room) noexcept override;
+  /// Whether a send or receive may sleep.
+  bool blocking() const noexcept { return flags_ == 0; }
   int descriptor() const noexcept { return fd_.get(); }
   /// Ends both directions: wakes whoever sleeps in a send or receive. Any thread, any number of times.
   void shut_down() noexcept;

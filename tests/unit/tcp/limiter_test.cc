@@ -35,5 +35,14 @@ TEST(Limiter, SaysNothingOfAnIdleReceiverAndOfAnOldKernel) {
   EXPECT_EQ(name_limiter({.busiest_thread_share = 0.5, .busy_us = 77, .rwnd_limited_us = {}, .sndbuf_limited_us = {}, .bytes_per_s = 5, .pacing_bytes_per_s = {}}).word, "");
 }
 
+TEST(Limiter, CountsWaitingForACpuAsCpu) {
+  // 0.41 + 0.55 = 0.96
+  const auto limiter = name_limiter({.busiest_thread_share = 0.41, .busiest_thread_queue_share = 0.55, .busy_us = 900, .rwnd_limited_us = 800,
+                                     .sndbuf_limited_us = 0, .bytes_per_s = 1, .pacing_bytes_per_s = {}});
+  EXPECT_EQ(limiter.word, "cpu");
+  EXPECT_NE(limiter.sentence.find("41 %"), std::string::npos);
+  EXPECT_NE(limiter.sentence.find("55 %"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace railgauge::tcp

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "tests/unit/tcp/engine_pair.h"
+#include "unit/tcp/engine_pair.h"
 
 using namespace railgauge;
 
