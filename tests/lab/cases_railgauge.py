@@ -80,7 +80,7 @@ def mtu_difference_is_explained(hosts):
 def pulled_cable_ends_both(hosts):
     """ip link set eth0 down on A in the middle: both ends stop by themselves, and the record says what was seen."""
     server = serve(hosts)
-    client = start_measuring(hosts, f"{WRITE} --duration 40s")
+    client = start_measuring(hosts, f"{WRITE} --duration 120s")
     pulled = time.monotonic()
     hosts.ok("a", "ip link set eth0 down")
     result = hosts.finish(client, 30).ended(3)
@@ -95,7 +95,7 @@ def pulled_cable_ends_both(hosts):
 def killed_server_ends_the_client(hosts):
     """kill -9 of the server's process: the client ends with code 3 and names it."""
     server = serve(hosts)
-    client = start_measuring(hosts, f"{WRITE} --duration 40s")
+    client = start_measuring(hosts, f"{WRITE} --duration 120s")
     killed = time.monotonic()
     server.signal("KILL")
     result = hosts.finish(client, 30).ended(3)
@@ -109,7 +109,7 @@ def killed_server_ends_the_client(hosts):
 def killed_client_frees_the_server(hosts):
     """kill -9 of the client: the server notices, and serves the next one."""
     server = serve(hosts, "--max-runs 2")
-    client = start_measuring(hosts, f"{WRITE} --duration 40s", folder="first")
+    client = start_measuring(hosts, f"{WRITE} --duration 120s", folder="first")
     client.signal("KILL")
     time.sleep(7)
     measure(hosts, f"{WRITE} --duration 1s", 30).ended(0)
@@ -120,7 +120,7 @@ def killed_client_frees_the_server(hosts):
 def vanished_host_is_noticed(hosts):
     """Host B's power is cut: the client, which hears nothing at all any more, ends within seconds."""
     serve(hosts)
-    client = start_measuring(hosts, f"{WRITE} --duration 40s")
+    client = start_measuring(hosts, f"{WRITE} --duration 120s")
     cut = time.monotonic()
     hosts.pair.kill("b")
     result = hosts.finish(client, 30).ended(3)

@@ -133,9 +133,9 @@ class Hosts:
 
 
 def patience():
-    """How much longer than on a quiet machine a thing may take: RAILGAUGE_LAB_PATIENCE, or by the load per processor."""
+    """How much longer than on a quiet machine a thing may take: RAILGAUGE_LAB_PATIENCE, or the load per processor, 3 at most."""
     given = os.environ.get("RAILGAUGE_LAB_PATIENCE")
-    return float(given) if given else max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return float(given) if given else min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 def environment_limit(seconds, accel):
