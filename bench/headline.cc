@@ -18,11 +18,12 @@ const SideResult* side_of(const Measurement& m, const char* role) {
   return nullptr;
 }
 
-/// What arrived at `receiver` from `sender`: counted where it arrived if that side counts, else where it completed.
-std::optional<stats::ThroughputSummary> flow(const SideResult* sender, const SideResult* receiver) {
+/// What arrived at `receiver` from `sender`: counted where it arrived if that side counts, else where it completed. A read
+/// completes at the receiver, who initiates it.
+std::optional<stats::ThroughputSummary> flow(const plan::Plan& plan, const SideResult* sender, const SideResult* receiver) {
   if (receiver && receiver->received) return receiver->received;
-  if (sender && sender->sent) return sender->sent;
-  return std::nullopt;
+  const auto* initiator = plan.operation == plan::Operation::read ? receiver : sender;
+  return initiator ? initiator->sent : std::nullopt;
 }
 
 bool is_round_trip(const plan::Plan& plan) {
@@ -37,7 +38,8 @@ std::string meaning_of(const plan::Plan& plan) {
 }
 
 void take_latency(Measurement& m, const SideResult* client, const SideResult* server) {
-  const auto* active = m.plan.direction == plan::Direction::from ? server : client;
+  bool server_measures = (m.plan.direction == plan::Direction::from) != (m.plan.operation == plan::Operation::read);
+  const auto* active = server_measures ? server : client;
   const auto* other = active == client ? server : client;
   for (const auto* side : {active, other}) {
     if (!side) continue;
@@ -71,8 +73,8 @@ void conclude(Measurement& m) {
   if (m.plan.metric == plan::Metric::latency) {
     take_latency(m, client, server);
   } else {
-    auto to = flow(client, server);
-    auto from = flow(server, client);
+    auto to = flow(m.plan, client, server);
+    auto from = flow(m.plan, server, client);
     m.throughput = m.plan.direction == plan::Direction::from ? from : to;
     if (m.plan.direction == plan::Direction::both) m.throughput_reverse = from;
   }
