@@ -13,7 +13,6 @@
 #include "bench/serve.h"
 #include "bench/signals.h"
 #include "control/connect.h"
-#include "host/cpu_choice.h"
 #include "results/provenance.h"
 #include "results/write.h"
 
@@ -39,27 +38,11 @@ control::Channel call(const ClientOptions& options, const LoopbackServer* own_se
   return control::connect_client(target, Deadline::after(options.connect_timeout));
 }
 
-/// On one host both sides must not be bound to the same CPUs: the client takes the first of the choice, the server the next.
-void keep_sides_apart(plan::Plan& plan, const host::Snapshot& facts, const ClientSession& session) {
-  if (!plan.client.cpus.empty() || !plan.server.cpus.empty()) return;
-  const auto& paths = plan.transport == plan::Transport::rdma ? session.rdma_paths() : session.tcp_paths();
-  std::string nic = plan.client.device.value_or(paths && paths->client.device ? *paths->client.device : "");
-  if (nic.empty() && !facts.rdma_devices.empty() && plan.transport == plan::Transport::rdma) nic = facts.rdma_devices.front().name;
-  if (nic.empty()) return;
-  auto threads = static_cast<std::size_t>(plan.threads);
-  auto choice = host::choose_cpus(facts, nic, 2 * plan.threads);
-  if (choice.cpus.size() < 2 * threads) return;
-  auto middle = choice.cpus.begin() + static_cast<std::ptrdiff_t>(threads);
-  plan.client.cpus.assign(choice.cpus.begin(), middle);
-  plan.server.cpus.assign(middle, choice.cpus.end());
-}
-
-void measure_all(results::Record& record, ClientSession& session, const LocalHost& local, Work work, const ClientOptions& options) {
+void measure_all(results::Record& record, ClientSession& session, Work work, const ClientOptions& options) {
   Progress progress(work.plans.size(), options.quiet);
   std::move(work.skipped.begin(), work.skipped.end(), std::back_inserter(record.measurements));
-  for (auto& plan : work.plans) {
+  for (const auto& plan : work.plans) {
     if (!session.usable()) break;
-    if (record.same_host) keep_sides_apart(plan, local.node.facts, session);
     auto measurement = session.measure(plan, progress);
     evaluate(measurement, record, session, options);
     record.measurements.push_back(std::move(measurement));
@@ -77,7 +60,7 @@ void converse(results::Record& record, const ClientOptions& options, const Local
   ClientSession session(call(options, own_server.get()), local);
   record.nodes.push_back(session.server());
   record.same_host = options.self || session.endpoints().local_address == session.endpoints().peer_address;
-  measure_all(record, session, local, make_work(record.nodes[0], record.nodes[1]), options);
+  measure_all(record, session, make_work(record.nodes[0], record.nodes[1]), options);
   session.close();
 }
 
