@@ -189,12 +189,12 @@ LinkState link_state(const Measurement& measurement) {
   return worst;
 }
 
-Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& record) {
+Cause cause_of_low_bandwidth(const Measurement& measurement) {
   if (auto host = find_moved(measurement, is_host_pressure))
-    return {fmt::format("bound by the host: {} ({})", moved_text(*host->side, *host->counter), "it told the network to wait, or waited for PCIe"),
+    return {fmt::format("bound by the host: {} (it told the network to wait, or waited for PCIe)", moved_text(*host->side, *host->counter)),
             {"check NUMA placement, PCIe MaxReadReq, ACS and IOMMU on that host"}};
   if (auto fabric = find_moved(measurement, is_fabric_pressure))
-    return {fmt::format("bound by the fabric: {} ({})", moved_text(*fabric->side, *fabric->counter), "congestion or a slow receiver"),
+    return {fmt::format("bound by the fabric: {} (congestion or a slow receiver)", moved_text(*fabric->side, *fabric->counter)),
             {"look for other traffic on the path, and at PFC and ECN settings of the switch"}};
   if (auto loss = find_moved(measurement, is_loss))
     return {fmt::format("lossy path: {}", moved_text(*loss->side, *loss->counter)), {"look at drops on the switch ports, and at MTU and flow control on both ends"}};
@@ -204,12 +204,9 @@ Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& recor
     if (retransmissions > 0) cause.sentence += fmt::format("{}{} TCP retransmissions", cause.sentence.empty() ? "" : "; ", retransmissions);
     if (!cause.sentence.empty()) return cause;
   }
-  Cause cause = cause_of_low_expectation(measurement, record);
   bool counted = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const SideResult& side) { return !side.counters.empty(); });
-  std::string quiet = counted ? "no counter of loss, pause or congestion moved" : "no counters could be read";
-  cause.sentence = cause.sentence.empty() ? quiet : fmt::format("{}; {}", quiet, cause.sentence);
-  cause.remedies.emplace_back("check CPU frequency and NUMA placement of both ends, then --depth and --qps");
-  return cause;
+  return {counted ? "no counter of loss, pause or congestion moved" : "no counters could be read",
+          {"check CPU frequency and NUMA placement of both ends, then --depth and --qps"}};
 }
 
 Cause cause_of_low_expectation(const Measurement& measurement, const Record& record) {

@@ -116,7 +116,7 @@ bool excuse_one_flow(const Measurement& measurement, Verdict& verdict) {
   const plan::Plan& plan = measurement.plan;
   if (verdict.criterion == "user") return false;
   if (plan.transport == plan::Transport::tcp && plan.streams == 1) {
-    Cause cause = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement, Record{});
+    Cause cause = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement);
     verdict.criterion = "none";
     say(verdict, VerdictWord::no_criterion, "one TCP stream is no measure of the link: several streams are judged");
     add_cause(verdict, {cause.sentence, {}});
@@ -143,13 +143,11 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
     verdict.remedies.emplace_back("measure longer (--thorough, --duration 10s) on otherwise idle hosts");
     return;
   }
-  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement, record));
-  if (verdict.word == VerdictWord::met) add_cause(verdict, cause_of_low_expectation(measurement, record));
+  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement));
+  add_cause(verdict, cause_of_low_expectation(measurement, record));
 }
 
 Verdict judge_bandwidth(const Measurement& measurement, const Record& record, const Thresholds& thresholds, Verdict verdict) {
-  verdict.unit = "Gbit/s";
-  verdict.limiting_term = limiting_name(measurement);
   const stats::ThroughputSummary* throughput = judged_throughput(measurement);
   if (!throughput || !throughput->mean_gbit_per_s.value)
     return say(verdict, VerdictWord::inconclusive, throughput ? throughput->mean_gbit_per_s.reason : "no bandwidth was measured");
@@ -202,6 +200,10 @@ void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
 Verdict judge(const Measurement& measurement, const Record& record, const Thresholds& thresholds) {
   Verdict verdict;
   verdict.criterion = "none";
+  if (measurement.plan.metric != plan::Metric::latency) {
+    verdict.unit = "Gbit/s";
+    verdict.limiting_term = limiting_name(measurement);
+  }
   if (judge_outcome(measurement, verdict)) return verdict;
   if (measurement.plan.metric == plan::Metric::latency) {
     verdict = judge_latency(measurement, thresholds, verdict);

@@ -23,11 +23,16 @@ int severity(const Measurement& measurement) {
     case VerdictWord::met: return 2;
     case VerdictWord::marginal: return 3;
     case VerdictWord::inconclusive: return 4;
-    case VerdictWord::failed: return measurement.outcome == Outcome::failed && !mismatch_text(measurement) ? 5 : 7;
+    case VerdictWord::failed:
+      if (mismatch_text(measurement)) return 8;
+      return measurement.outcome == Outcome::failed ? 5 : 7;
     case VerdictWord::below: return 6;
   }
   return 4;
 }
+
+constexpr int kNotMeasured = 4;  ///< from here on the run has no verdict …
+constexpr int kKnownBad = 6;     ///< … and from here on a bad one
 
 /// A rehearsal's figures judge nothing, but that it ran and that its data was right is real.
 bool is_rehearsal(const Measurement& measurement) {
@@ -64,6 +69,30 @@ std::string why_unjudged(const Record& record) {
   return "no measurement has a criterion";
 }
 
+/// All judged measurements met; what limits them all the same (a PCIe link below its best, a small MTU) is said beside it.
+Verdict met_by_all(const Record& record, std::size_t judged) {
+  Verdict out;
+  out.criterion = "none";
+  const Measurement* smallest = nullptr;
+  for (const Measurement& measurement : record.measurements) {
+    if (is_rehearsal(measurement) || measurement.verdict.word != VerdictWord::met) continue;
+    if (!smallest || measurement.verdict.fraction < smallest->verdict.fraction) smallest = &measurement;
+    if (!measurement.verdict.cause.empty() && out.remedies.empty()) {
+      out.cause = measurement.verdict.cause;
+      out.remedies = measurement.verdict.remedies;
+    }
+  }
+  if (smallest) {
+    std::string limit = std::move(out.cause);
+    std::vector<std::string> remedies = std::move(out.remedies);
+    out = smallest->verdict;
+    out.remedies = std::move(remedies);
+    std::string count = judged == 1 ? "the judged measurement reaches" : fmt::format("all {} judged measurements reach", judged);
+    out.cause = fmt::format("{} what the link should carry{}{}", count, limit.empty() ? "" : "; ", limit);
+  }
+  return out;
+}
+
 bool was_interrupted(const Record& record) { return record.outcome == Outcome::partial; }
 
 }  // namespace
@@ -72,10 +101,11 @@ Verdict overall(const Record& record) {
   Verdict verdict;
   verdict.criterion = "none";
   const Measurement* worst = worst_of(record);
-  bool known_bad = worst && severity(*worst) >= 6;
-  if (!known_bad && (was_interrupted(record) || record.error)) {
+  bool known_bad = worst && severity(*worst) >= kKnownBad;
+  if (was_interrupted(record) || (record.error && !known_bad)) {
     verdict.word = was_interrupted(record) ? VerdictWord::inconclusive : VerdictWord::failed;
     verdict.cause = reason_of(record);
+    if (known_bad) verdict.cause += fmt::format("; until then: {}: {}", worst->plan.label, worst->verdict.cause);
     return verdict;
   }
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
@@ -93,8 +123,7 @@ Verdict overall(const Record& record) {
       verdict.cause = why_unjudged(record);
       break;
     case VerdictWord::met:
-      verdict.cause = fmt::format("all {} judged measurements reach what the link should carry", judged);
-      verdict.remedies.clear();
+      verdict = met_by_all(record, judged);
       break;
     case VerdictWord::skipped: break;
     default: verdict.cause = fmt::format("{}: {}", worst->plan.label, worst->verdict.cause); break;
@@ -113,8 +142,8 @@ ExitCode exit_code(const Record& record) {
     return ExitCode::not_measured;
   }
   int worst_severity = worst ? severity(*worst) : -1;
-  if (worst_severity >= 6) return ExitCode::below_expectation;
-  if (worst_severity >= 4 || record.error) return ExitCode::not_measured;
+  if (worst_severity >= kKnownBad) return ExitCode::below_expectation;
+  if (worst_severity >= kNotMeasured || record.error) return ExitCode::not_measured;
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
   if (worst_severity == 0 && !rehearsed) return ExitCode::unsupported;
   return worst_severity >= 0 || rehearsed ? ExitCode::met : ExitCode::not_measured;

@@ -22,11 +22,12 @@ void describe(results::Io& io, Placement& placement) {
   io.field("numa_node", placement.numa_node, 0, 1023);
 }
 
+// Upper ends keep products of counts inside an int; what is allowed is decided by validate.
 void describe(results::Io& io, RdmaSettings& settings) {
-  io.field("qps", settings.qps, 1);
-  io.field("depth", settings.depth, 1);
-  io.field("post_batch", settings.post_batch, 1);
-  io.field("signal_every", settings.signal_every, 1);
+  io.field("qps", settings.qps, 1, 65536);
+  io.field("depth", settings.depth, 1, 1048576);
+  io.field("post_batch", settings.post_batch, 1, 1048576);
+  io.field("signal_every", settings.signal_every, 1, 1048576);
   io.field_or_null("inline_bytes", settings.inline_bytes, -1, 0);
   io.field_or_null("mtu_bytes", settings.mtu_bytes, 0, 1);
   io.field("service_level", settings.service_level, 0, 15);
@@ -62,8 +63,8 @@ void describe(results::Io& io, Plan& plan) {
   io.field_or_null("iterations", plan.iterations, std::uint64_t{0});
   io.field("warm_up_ns", plan.warm_up);
   io.field("interval_ns", plan.interval);
-  io.field("threads", plan.threads, 1);
-  io.field("streams", plan.streams, 1);
+  io.field("threads", plan.threads, 1, 4096);
+  io.field("streams", plan.streams, 1, 65536);
   io.field("verify", plan.verify);
   io.field_or_null("working_set_bytes", plan.working_set_bytes, std::uint64_t{0});
   io.word("paging", plan.paging, words({Paging::normal, Paging::huge}));

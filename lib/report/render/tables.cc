@@ -15,11 +15,9 @@ using plan::Transport;
 using results::Measurement;
 using results::Record;
 
-constexpr std::size_t kVerdictColumns = 14;
-
 bool was_measured(const Measurement& measurement) { return measurement.throughput || measurement.latency; }
 
-/// Limiting terms in order of their first use: the first is "a", the 27th "a2".
+/// Limiting terms in order of their first use, as letters: a … z, A … Z, then "+".
 class Letters {
  public:
   std::string of(const results::Verdict& verdict, const rates::Expectation& expectation) {
@@ -31,8 +29,8 @@ class Letters {
       terms_.push_back(known ? expectation.terms[*expectation.limiting] : rates::Term{});
       terms_.back().name = verdict.limiting_term;
     }
-    std::string letter(1, static_cast<char>('a' + index % 26));
-    if (index >= 26) letter += std::to_string(index / 26 + 1);
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    std::string letter(1, index < kLetters.size() ? kLetters[index] : '+');
     letters_.resize(terms_.size());
     letters_[index] = letter;
     return letter;
@@ -40,7 +38,11 @@ class Letters {
   std::vector<std::string> legend() const {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < terms_.size(); ++i) {
-      for (const std::string& line : wrap(fmt::format("{} = {}: {}", letters_[i], shown(terms_[i].name), shown(terms_[i].formula)), 76)) out.push_back("  " + line);
+      std::string before = fmt::format("  {} = ", letters_[i]);
+      for (const std::string& line : wrap(fmt::format("{}: {}", shown(terms_[i].name), shown(terms_[i].formula)), 72)) {
+        out.push_back(before + line);
+        before = std::string(display_width(before), ' ');
+      }
     }
     return out;
   }
@@ -57,12 +59,14 @@ struct BandwidthRow {
   std::string should;
   std::string letter;
   std::string percent;
-  std::string verdict;  ///< padded and coloured; empty for a second line
+  std::string verdict;  ///< empty for a second line
 };
 
 std::string format_row(const BandwidthRow& row) {
-  return fmt::format("  {} {} {} {} {} {} {}", left(row.name, 31), right(row.measured, 8), right(row.lowest, 7), right(row.should, 8), left(row.letter, 2),
+  std::string line = fmt::format("  {} {} {} {} {} {} {}", left(row.name, 28), right(row.measured, 8), right(row.lowest, 7), right(row.should, 8), left(row.letter, 1),
                      right(row.percent, 4), row.verdict);
+  while (line.back() == ' ') line.pop_back();
+  return line;
 }
 
 BandwidthRow bandwidth_row(const std::string& name, const stats::ThroughputSummary& throughput, const Measurement& measurement) {
@@ -96,12 +100,13 @@ void add_bandwidth_rows(std::vector<std::string>& out, const Measurement& measur
   out.push_back(format_row(row));
 }
 
+const char* short_meaning(const Measurement& measurement) { return measurement.latency_meaning.compare(0, 4, "half") == 0 ? "half RTT" : "RTT"; }
+
 void add_latency_row(std::vector<std::string>& out, const Measurement& measurement, bool color) {
   const stats::LatencySummary& latency = *measurement.latency;
   auto us = [](const stats::Value& value) { return figure(value.value ? std::optional<double>(*value.value / 1000) : std::nullopt); };
-  const char* meaning = measurement.latency_meaning.compare(0, 4, "half") == 0 ? "half RTT" : "RTT";
   out.push_back(fmt::format("  {} {} {} {} {} {} {}", left(short_name(measurement.plan), 22), right(us(latency.p50_ns), 7), right(us(latency.p99_ns), 7),
-                            right(us(latency.max_ns), 8), right(short_count(latency.samples), 5), left(meaning, 8),
+                            right(us(latency.max_ns), 8), right(short_count(latency.samples), 5), left(short_meaning(measurement), 8),
                             colored(verdict_text(measurement.verdict), measurement.verdict.word, color)));
 }
 
@@ -111,14 +116,14 @@ std::string heading(Transport transport, Metric metric) {
     return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} latency (us)", who), 24), right("p50", 7), right("p99", 7), right("max", 8), right("n", 5),
                        left("meaning", 8), "verdict");
   bool rate = metric == Metric::rate;
-  return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} {}", who, rate ? "message rate" : "bandwidth (Gbit/s)"), 33), right(rate ? "M/s" : "measured", 8),
-                     right(rate ? "Gbit/s" : "lowest", 7), right(rate ? "at most" : "should", 8), "  ", right("%", 4), "verdict");
+  return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} {}", who, rate ? "message rate" : "bandwidth (Gbit/s)"), 30), right(rate ? "M/s" : "measured", 8),
+                     right(rate ? "Gbit/s" : "lowest", 7), right(rate ? "at most" : "should", 8), " ", right("%", 4), "verdict");
 }
 
 std::vector<std::string> meanings_of(const std::vector<const Measurement*>& group) {
   std::vector<std::string> out;
   for (const Measurement* measurement : group) {
-    std::string line = "  " + shown(measurement->latency_meaning);
+    std::string line = fmt::format("  ({}: {})", short_meaning(*measurement), shown(measurement->latency_meaning));
     if (!measurement->latency_meaning.empty() && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
   }
   return out;
@@ -198,8 +203,7 @@ std::string find_row(const Rows& rows, const std::string& name) {
 }  // namespace
 
 std::string colored(const std::string& cell, results::VerdictWord word, bool color) {
-  std::string padded = cell;
-  return color ? look_of(word).color + padded + "\x1b[0m" : padded;
+  return color ? look_of(word).color + cell + "\x1b[0m" : cell;
 }
 
 std::vector<std::string> measurement_tables(const Record& record, bool color) {
@@ -224,7 +228,7 @@ std::vector<std::string> host_table(const Record& record) {
   Rows right_rows = server ? rows_of(record, *server) : Rows{};
   for (const auto& [name, value] : right_rows)
     if (find_row(left_rows, name) == "–") left_rows.emplace_back(name, "–");
-  std::vector<std::string> out = {fmt::format("  {} {} {}", left("", 10), left("A (client)", 33), server ? "B (server)" : "")};
+  std::vector<std::string> out = {fmt::format("  {} {}", left("", 10), server ? left("A (client)", 33) + " B (server)" : "A (client)")};
   for (const auto& [name, value] : left_rows) {
     std::string other = server ? find_row(right_rows, name) : "";
     bool differs = server && name != "host" && value != other;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "report/render/columns.h"
 #include "report/render/tables.h"
@@ -33,6 +34,11 @@ class Page {
       line(before + part);
       before = std::string(indent, ' ');
     }
+  }
+  /// A shell command, continued with a backslash where it is longer than a line.
+  void command(const std::string& text) {
+    std::vector<std::string> parts = wrap(shown(text), width_ - 6);
+    for (std::size_t i = 0; i < parts.size(); ++i) line((i == 0 ? "  " : "    ") + parts[i] + (i + 1 < parts.size() ? " \\" : ""));
   }
   void heading(const std::string& text) {
     line();
@@ -65,7 +71,8 @@ std::string host_of(const Record& record, const std::string& role) {
 }
 
 void add_head(Page& page, const Record& record, bool color) {
-  std::string word = fmt::format("{} {}", look_of(record.verdict.word).glyph, headline_word(record.verdict.word));
+  bool unknown = record.verdict.word == VerdictWord::failed && record.exit_code != static_cast<int>(ExitCode::below_expectation);
+  std::string word = fmt::format("{} {}", look_of(record.verdict.word).glyph, unknown ? "NOT MEASURED" : headline_word(record.verdict.word));
   page.line(fmt::format("{}   railgauge {}: {} (A) and {} (B)", colored(word, record.verdict.word, color), shown(record.subcommand), shown(host_of(record, "client")),
                         shown(host_of(record, "server"))));
   if (!record.verdict.cause.empty()) page.paragraph("  ", record.verdict.cause);
@@ -74,7 +81,7 @@ void add_head(Page& page, const Record& record, bool color) {
   if (record.simulated) page.paragraph("*** ", "SIMULATED DEVICE: a rehearsal in software. No RDMA figure below says anything about hardware. ***");
   if (record.software_device && !record.simulated) page.paragraph("*** ", "SOFTWARE DEVICE (rxe or siw): real verbs without RDMA hardware. No hardware verdict. ***");
   if (record.same_host) page.paragraph("*** ", "ONE HOST: both ends run on the same machine. No link is measured. ***");
-  if (record.error) page.paragraph("  error: ", fmt::format("{} ({})", record.error->text, record.error->kind));
+  if (record.error && record.error->text != record.verdict.cause) page.paragraph("  error: ", fmt::format("{} ({})", record.error->text, record.error->kind));
 }
 
 void add_hosts(Page& page, const Record& record) {
@@ -91,20 +98,25 @@ void add_hosts(Page& page, const Record& record) {
 
 /// Sentences of the first RDMA and the first TCP measurement, each once.
 void add_choices(Page& page, const Record& record) {
-  std::vector<std::pair<std::string, std::string>> seen;
+  std::vector<std::pair<std::string, std::string>> seen;  // sentence, who
   for (plan::Transport transport : {plan::Transport::rdma, plan::Transport::tcp}) {
     auto first = std::find_if(record.measurements.begin(), record.measurements.end(),
                               [&](const Measurement& m) { return m.plan.transport == transport && !m.sides.empty(); });
     if (first == record.measurements.end()) continue;
     for (const results::SideResult& side : first->sides)
       for (const std::string& choice : side.choices) {
-        std::pair<std::string, std::string> entry(side.role == "client" ? "A: " : "B: ", choice);
-        if (std::find(seen.begin(), seen.end(), entry) == seen.end()) seen.push_back(entry);
+        std::string who = side.role == "client" ? "A" : "B";
+        auto same = std::find_if(seen.begin(), seen.end(), [&](const auto& entry) { return entry.first == choice; });
+        if (same == seen.end()) {
+          seen.emplace_back(choice, who);
+        } else if (same->second != who) {
+          same->second = "A and B";
+        }
       }
   }
   if (seen.empty()) return;
   page.heading("Chosen");
-  for (const auto& [who, choice] : seen) page.paragraph("  " + who, choice);
+  for (const auto& [choice, who] : seen) page.paragraph(fmt::format("  {}: ", who), choice);
 }
 
 struct Finding {
@@ -135,7 +147,8 @@ void add_findings(Page& page, const Record& record) {
     std::size_t others = finding.names.size() - 1;
     std::string who = finding.names.front() + (others > 0 ? fmt::format(" and {} more", others) : "");
     Look look = look_of(finding.word);
-    page.paragraph(fmt::format("  {} ", look.glyph), fmt::format("{}: {}", who, cause));
+    std::string glyph = finding.rehearsal ? fmt::format("({})", look.glyph) : look.glyph;
+    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}: {}", who, cause));
     for (const std::string& remedy : finding.remedies) page.paragraph("    → ", remedy);
   }
 }
@@ -160,16 +173,26 @@ void add_warnings(Page& page, const Record& record) {
   for (const std::string& text : warnings) page.paragraph("  - ", text);
 }
 
+/// As typed, but for the secret, which comes from the environment.
+std::string command_of(const std::vector<std::string>& words) {
+  std::string out;
+  bool secret = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    bool pair = i + 1 < words.size() && words[i + 1] == "[removed]";
+    bool removed = words[i] == "[removed]" || words[i].find("=[removed]") != std::string::npos;
+    secret = secret || removed;
+    if (!pair && !removed) out += (out.empty() ? "" : " ") + shell_word(words[i]);
+  }
+  return secret ? "RAILGAUGE_TOKEN=… " + out : out;
+}
+
 void add_rerun(Page& page, const Record& record, const TextOptions& options) {
   page.heading("Again");
-  std::string command;
-  if (!record.nodes.empty())
-    for (const std::string& word : record.nodes.front().command_line) command += (command.empty() ? "" : " ") + shell_word(word);
-  if (!command.empty()) page.line("  " + shown(command));
+  if (!record.nodes.empty() && !record.nodes.front().command_line.empty()) page.command(command_of(record.nodes.front().command_line));
   auto bad = std::find_if(record.measurements.begin(), record.measurements.end(), [](const Measurement& m) {
     return m.verdict.word == VerdictWord::below || m.verdict.word == VerdictWord::failed || m.verdict.word == VerdictWord::inconclusive;
   });
-  if (bad != record.measurements.end() && record.measurements.size() > 1) page.line("  " + shown(rerun_command(bad->plan, record.peer)));
+  if (bad != record.measurements.end() && record.measurements.size() > 1) page.command(rerun_command(bad->plan, record.peer));
   if (!options.record_path.empty()) page.line("  record: " + shown(options.record_path));
 }
 

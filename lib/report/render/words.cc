@@ -47,13 +47,13 @@ std::string short_name(const plan::Plan& plan) {
   if (plan.metric != plan::Metric::latency || plan.under_load) {
     if (plan.transport == plan::Transport::rdma) {
       int qps = plan.rdma.qps * plan.threads;
-      out += fmt::format(", {} QP{}", qps, qps == 1 ? "" : "s");
+      out += fmt::format(" {} QP{}", qps, qps == 1 ? "" : "s");
     } else if (plan.metric != plan::Metric::latency) {
       out = fmt::format("{} stream{}", plan.streams, plan.streams == 1 ? "" : "s");
     }
   }
-  out += fmt::format(", {}, {}", format_size(plan.message_bytes), arrow_of(plan.direction));
-  if (plan.under_load) out += ", loaded";
+  out += fmt::format(" {} {}", format_size(plan.message_bytes), arrow_of(plan.direction));
+  if (plan.under_load) out += " loaded";
   return out;
 }
 

@@ -17,7 +17,7 @@ Look look_of(results::VerdictWord word) noexcept;
 /// "✓ met"; in parentheses for a rehearsal on a simulated device.
 std::string verdict_text(const results::Verdict& verdict);
 
-/// "write, 8 QPs, 64 KiB, A→B": from the plan, A being the client.
+/// "write 8 QPs 64 KiB A→B": from the plan, A being the client.
 std::string short_name(const plan::Plan& plan);
 /// "A→B", "B→A", "A↔B".
 const char* arrow_of(plan::Direction direction) noexcept;

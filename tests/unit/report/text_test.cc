@@ -1,0 +1,102 @@
+#include "report/render/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "golden/examples.h"
+#include "report/render/columns.h"
+#include "report/render/words.h"
+
+namespace railgauge::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+TEST(RenderText, KeepsToEightyColumns) {
+  for (const auto& example : golden::examples())
+    for (const std::string& line : lines_of(render_text(example.record))) EXPECT_LE(display_width(line), 80U) << example.name << ": " << line;
+}
+
+TEST(RenderText, KeepsToEightyColumnsWithTheLongestWords) {
+  auto record = golden::example("check-simulated");
+  record.measurements[0].verdict.word = results::VerdictWord::inconclusive;
+  record.measurements[1].plan.operation = plan::Operation::compare_swap;
+  record.measurements[1].plan.message_bytes = 8;
+  std::string text = render_text(record);
+  for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 80U) << line;
+  EXPECT_THAT(text, HasSubstr("(? inconclusive)\n"));
+  EXPECT_THAT(text, HasSubstr("compare_swap 8 QPs 8 B B→A "));
+}
+
+TEST(RenderText, ColoursOnlyWhenAsked) {
+  auto record = golden::example("check-below-pcie");
+  EXPECT_THAT(render_text(record), Not(HasSubstr("\x1b")));
+  std::string colored = render_text(record, {.color = true, .width = 80, .record_path = {}});
+  EXPECT_THAT(colored, HasSubstr("\x1b[31m✗ below\x1b[0m"));
+  EXPECT_THAT(colored, HasSubstr("\x1b[32m✓ met\x1b[0m"));
+}
+
+TEST(RenderText, EscapesWhatThePeerSays) {
+  auto record = golden::example("check-met");
+  record.nodes[1].facts.hostname = "evil\x1b[2J\nhost";
+  record.nodes[1].facts.kernel = "6.1\x07";
+  record.measurements[0].sides[1].warnings = {"\x1b]0;title"};
+  record.measurements[0].sides[1].choices = {"because\r"};
+  std::string text = render_text(record);
+  for (char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
+  EXPECT_THAT(text, HasSubstr("evil\\x1b[2J\\x0ahost"));
+}
+
+TEST(RenderText, SaysTheVerdictFirst) {
+  EXPECT_EQ(render_text(golden::example("check-below-pcie")).find("✗ BELOW EXPECTATION"), 0U);
+  EXPECT_EQ(render_text(golden::example("check-met")).find("✓ MET"), 0U);
+  EXPECT_EQ(render_text(golden::example("check-failed")).find("✗ NOT MEASURED"), 0U);
+}
+
+TEST(RenderText, NamesASimulatedDevice) {
+  std::string text = render_text(golden::example("check-simulated"));
+  EXPECT_THAT(text, HasSubstr("*** SIMULATED DEVICE"));
+  EXPECT_THAT(text, HasSubstr("(✗ below)"));
+}
+
+TEST(RenderText, TakesAnEmptyRecord) { EXPECT_FALSE(render_text(results::Record{}).empty()); }
+
+TEST(RenderText, LeavesTheTokenOutOfTheCommand) {
+  std::string text = render_text(golden::example("check-met"));
+  EXPECT_THAT(text, HasSubstr("RAILGAUGE_TOKEN=… railgauge check node-12\n"));
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(shell_word("node-12"), "node-12");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's;rm"), "'it'\\''s;rm'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+TEST(Figure, HasFourDigitsOrSo) {
+  EXPECT_EQ(figure(392.14), "392.1");
+  EXPECT_EQ(figure(61.374), "61.37");
+  EXPECT_EQ(figure(1.6124), "1.612");
+  EXPECT_EQ(figure(0.00234), "0.0023");
+  EXPECT_EQ(figure(std::nullopt), "–");
+}
+
+TEST(ShortCount, FitsFiveColumns) {
+  EXPECT_EQ(short_count(9999), "9999");
+  EXPECT_EQ(short_count(612'345), "612k");
+  EXPECT_EQ(short_count(1'234'567), "1.2M");
+  EXPECT_EQ(short_count(123'456'789), "123M");
+}
+
+}  // namespace
+}  // namespace railgauge::report
