@@ -117,6 +117,7 @@ Candidate candidate_of(const GidQuestion& q, const Gid& gid) {
   if (gid.ip) c.subnet = subnet_of_own_ip(*gid.ip, q.netdevs);
   for (const Gid& peer : q.peer)
     if (c.subnet && peer.ip && kind_of(peer) == c.kind && contains(*c.subnet, *peer.ip)) c.other_subnet = false;
+  if (q.peer.empty() && c.subnet && contains(*c.subnet, q.peer_ip)) c.other_subnet = false;
   c.not_control = !gid.ip || *gid.ip != q.local_ip;
   for (const Netdev& netdev : q.netdevs) {
     if (gid.netdev != netdev.name) continue;

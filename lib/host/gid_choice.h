@@ -14,7 +14,7 @@ struct GidQuestion {
   std::vector<Netdev> netdevs;          ///< of the same host: prefix lengths, up or down
   std::vector<Gid> peer;                ///< GIDs of the peer's chosen port; empty: not known, matched against nothing
   std::string local_ip;                 ///< of the control connection on this side; may be empty
-  std::string peer_ip;
+  std::string peer_ip;                  ///< its other end: stands for the peer's subnet while `peer` is empty
   std::optional<int> index;             ///< the user's
   std::optional<std::string> ip;        ///< the user's: the GID of this address
 };

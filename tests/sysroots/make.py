@@ -163,12 +163,13 @@ def rxe_host(tree):
 
 
 def simulated(tree):
-    """A stand-in that says so, beside nothing else."""
+    """Stand-ins that say so, numbered so that text order is wrong."""
     add_host(tree, "desk")
-    directory = "/sys/devices/virtual/infiniband/sim0"
-    tree.files(directory, {"node_type": "1: CA", "node_guid": "02aa:bbcc:ddee:0102", "fw_ver": "simulated-3"})
-    add_port(tree, directory, 1, "4: ACTIVE", "5: LinkUp", "800 Gb/sec (4X XDR)", "InfiniBand", lid="0x2a")
-    tree.link("/sys/class/infiniband/sim0", directory)
+    for number in (10, 0, 2):
+        directory = f"/sys/devices/virtual/infiniband/sim{number}"
+        tree.files(directory, {"node_type": "1: CA", "node_guid": f"02aa:bbcc:ddee:01{number:02x}", "fw_ver": "simulated-3"})
+        add_port(tree, directory, 1, "4: ACTIVE", "5: LinkUp", "800 Gb/sec (4X XDR)", "InfiniBand", lid=f"0x{42 + number:x}")
+        tree.link(f"/sys/class/infiniband/sim{number}", directory)
 
 
 def no_rdma(tree):

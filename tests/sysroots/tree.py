@@ -170,7 +170,8 @@ def add_host(tree, name, cpus="0-15", allowed=None, nodes=None, model="Examplium
     tree.file("/etc/os-release", 'NAME="Example Linux"\nPRETTY_NAME="Example Linux 22.04.3 LTS"\nVERSION_ID="22.04"')
     tree.files("/sys/class/dmi/id", {"product_name": "XE-8A", "bios_version": bios})
     tree.file("/sys/devices/system/cpu/online", cpus)
-    for index, (level, kind, size) in enumerate(((1, "Data", "32K"), (1, "Instruction", "32K"), (2, "Unified", "1024K"), (3, "Unified", llc))):
+    # the last level is not the last index: a reader has to compare levels
+    for index, (level, kind, size) in enumerate(((1, "Data", "32K"), (3, "Unified", llc), (2, "Unified", "1024K"), (1, "Instruction", "32K"))):
         tree.files(f"/sys/devices/system/cpu/cpu0/cache/index{index}", {"level": level, "type": kind, "size": size})
     first = (allowed or cpus).split("-")[0].split(",")[0]
     if governor:

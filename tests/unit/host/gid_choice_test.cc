@@ -133,6 +133,15 @@ TEST(ChooseGid, PrefersThePeersSubnet) {
   EXPECT_THAT(choice.warnings, ElementsAre(HasSubstr("the traffic is routed")));
 }
 
+TEST(ChooseGid, TakesTheControlConnectionsPeerWhileItsGidsAreNotKnown) {
+  GidQuestion q = ethernet({gid_of(1, "10.1.0.1", GidType::roce_v2, "eth1"), gid_of(2, "10.2.0.1", GidType::roce_v2, "eth2")});
+  q.netdevs = {netdev_of("eth1", {"10.1.0.1/16"}), netdev_of("eth2", {"10.2.0.1/16"})};
+  q.peer_ip = "10.2.9.9";
+  EXPECT_EQ(choose_gid(q).index, 2);
+  q.peer_ip = "192.0.2.7";
+  EXPECT_EQ(choose_gid(q).index, 1);
+}
+
 TEST(ChooseGid, MeetsThePeerInOneSubnetThoughBothChooseAlone) {
   std::vector<Netdev> here = {netdev_of("eth1", {"10.1.0.1/24"}), netdev_of("eth2", {"10.2.0.1/24"})};
   std::vector<Netdev> there = {netdev_of("eth1", {"10.2.0.2/24"}), netdev_of("eth2", {"10.1.0.2/24"})};
@@ -142,6 +151,15 @@ TEST(ChooseGid, MeetsThePeerInOneSubnetThoughBothChooseAlone) {
   b.netdevs = there, b.peer = a.port.gids;
   EXPECT_EQ(choose_gid(a).index, 3);
   EXPECT_EQ(choose_gid(b).index, 5);
+}
+
+TEST(ChooseGid, TakesAVlanOnlyWhenThereIsNothingElse) {
+  GidQuestion q = ethernet({gid_of(1, "10.1.0.1", GidType::roce_v2, "eth1.5"), gid_of(2, "10.2.0.1", GidType::roce_v2, "bond1")});
+  q.netdevs = {netdev_of("eth1.5", {"10.1.0.1/16"}, true), netdev_of("bond1", {"10.2.0.1/16"}, true)};
+  q.netdevs[1].bond_slaves = {"eth1"};  // virtual as well, but the port's own
+  EXPECT_EQ(choose_gid(q).index, 2);    // though the VLAN has the lower subnet and index
+  q.port.gids.pop_back();
+  EXPECT_EQ(choose_gid(q).index, 1);
 }
 
 TEST(ChooseGid, PrefersAnInterfaceThatIsUp) {

@@ -66,6 +66,7 @@ TEST(ReadSnapshot, KeepsUnlimitedMemlockApartFromANumber) {
 TEST(ReadSnapshot, SortsDevicesByNumberAndBearsHoles) {
   EXPECT_THAT(names_of(snapshot_of("h100_ib")),
               ElementsAre("mlx5_0", "mlx5_1", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_7", "mlx5_8", "mlx5_9", "mlx5_bond_0"));
+  EXPECT_THAT(names_of(snapshot_of("simulated")), ElementsAre("sim0", "sim2", "sim10"));
   EXPECT_THAT(names_of(snapshot_of("restricted")), ElementsAre("hfi1_0", "mlx4_0"));
 }
 
