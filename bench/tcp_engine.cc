@@ -22,8 +22,8 @@ namespace {
 using plan::Direction;
 using plan::Metric;
 
-/// What the streams beside a round trip send at a time: the block that moved most on loopback.
-constexpr std::uint64_t kLoadBlockBytes = 256 << 10;
+/// What the streams beside a round trip send at a time: the block that moved most on loopback (tcp_flow.cc).
+constexpr std::uint64_t kLoadBlockBytes = 1 << 20;
 
 class TcpEngine final : public Engine {
  public:
