@@ -1,0 +1,127 @@
+#include "bench/headline.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/check_plans.h"
+
+namespace railgauge::bench {
+namespace {
+
+using results::Measurement;
+using results::Outcome;
+using results::SideResult;
+
+stats::ThroughputSummary throughput(double gbit_per_s) {
+  stats::ThroughputSummary t;
+  t.bytes = 12345;
+  t.mean_gbit_per_s = stats::Value::of(gbit_per_s);
+  return t;
+}
+
+Measurement measurement(plan::Operation operation, plan::Direction direction) {
+  Measurement m;
+  m.plan.operation = operation;
+  m.plan.transport = operation == plan::Operation::stream ? plan::Transport::tcp : plan::Transport::rdma;
+  m.plan.direction = direction;
+  m.sides.resize(2);
+  m.sides[0].role = "client";
+  m.sides[1].role = "server";
+  return m;
+}
+
+double mean(const std::optional<stats::ThroughputSummary>& t) { return t && t->mean_gbit_per_s.value ? *t->mean_gbit_per_s.value : -1; }
+
+TEST(Conclude, TakesTheReceiversFigureNotTheSenders) {
+  auto m = measurement(plan::Operation::send, plan::Direction::to);
+  m.sides[0].sent = throughput(92.0);
+  m.sides[1].received = throughput(90.5);
+  conclude(m);
+  EXPECT_DOUBLE_EQ(mean(m.throughput), 90.5);
+  EXPECT_EQ(m.outcome, Outcome::done);
+}
+
+TEST(Conclude, TakesTheInitiatorsCompletionsWhereTheOtherSideCannotCount) {
+  auto write = measurement(plan::Operation::write, plan::Direction::from);
+  write.sides[1].sent = throughput(41.0);
+  conclude(write);
+  EXPECT_DOUBLE_EQ(mean(write.throughput), 41.0);
+  // The client reads: data come from the server, the client initiates and counts.
+  auto read = measurement(plan::Operation::read, plan::Direction::from);
+  read.sides[0].sent = throughput(37.0);
+  conclude(read);
+  EXPECT_DOUBLE_EQ(mean(read.throughput), 37.0);
+}
+
+TEST(Conclude, KeepsTheTwoDirectionsOfAReadApart) {
+  auto m = measurement(plan::Operation::read, plan::Direction::both);
+  m.sides[0].sent = throughput(11.0);  // what the client read: server to client
+  m.sides[1].sent = throughput(22.0);
+  conclude(m);
+  EXPECT_DOUBLE_EQ(mean(m.throughput), 22.0);
+  EXPECT_DOUBLE_EQ(mean(m.throughput_reverse), 11.0);
+}
+
+TEST(Conclude, AFigureBesideAnErrorIsPartial) {
+  auto m = measurement(plan::Operation::write, plan::Direction::to);
+  m.sides[0].sent = throughput(5.0);
+  m.sides[1].error = results::ErrorInfo{"verbs", 12, "run", "server", "RETRY_EXC_ERR (12)"};
+  conclude(m);
+  EXPECT_EQ(m.outcome, Outcome::partial);
+  EXPECT_EQ(m.reason, "RETRY_EXC_ERR (12)");
+  ASSERT_TRUE(m.error);
+  EXPECT_EQ(m.error->side, "server");
+}
+
+TEST(Conclude, NothingCountedIsFailedWithAReason) {
+  auto m = measurement(plan::Operation::stream, plan::Direction::to);
+  conclude(m);
+  EXPECT_EQ(m.outcome, Outcome::failed);
+  EXPECT_FALSE(m.reason.empty());
+}
+
+TEST(Conclude, SaysWhatALatencyIs) {
+  auto half = measurement(plan::Operation::send, plan::Direction::to);
+  half.plan.metric = plan::Metric::latency;
+  half.sides[0].latency.emplace().samples = 5;
+  conclude(half);
+  EXPECT_EQ(half.latency_meaning, "half round trip, closed loop");
+  auto full = measurement(plan::Operation::read, plan::Direction::from);
+  full.plan.metric = plan::Metric::latency;
+  full.plan.load_rate_per_s = 1000;
+  full.sides[0].latency.emplace().samples = 5;
+  conclude(full);
+  EXPECT_EQ(full.latency_meaning, "round trip, from the intended send");
+}
+
+TEST(CheckPlans, CoverWhatTheMainJobPromises) {
+  for (Effort effort : {Effort::quick, Effort::standard, Effort::thorough}) {
+    auto plans = rdma_check_plans(effort);
+    auto has = [&](plan::Operation op, plan::Metric metric, int qps, plan::Direction direction) {
+      for (const auto& p : plans)
+        if (p.operation == op && p.metric == metric && p.rdma.qps == qps && p.direction == direction && p.verify) return true;
+      return false;
+    };
+    for (auto op : {plan::Operation::write, plan::Operation::read, plan::Operation::send})
+      for (auto direction : {plan::Direction::to, plan::Direction::from}) {
+        EXPECT_TRUE(has(op, plan::Metric::bandwidth, 1, direction));
+        EXPECT_TRUE(has(op, plan::Metric::bandwidth, 8, direction));
+        EXPECT_TRUE(has(op, plan::Metric::latency, 1, direction));
+      }
+    EXPECT_TRUE(has(plan::Operation::write, plan::Metric::rate, 1, plan::Direction::to));
+  }
+}
+
+TEST(CheckPlans, KeepWithinTheirTimes) {
+  // The windows and warm-ups alone; set-up and exchange have the rest of the 15 s and 60 s.
+  auto total = [](Effort effort) {
+    std::chrono::nanoseconds sum{};
+    for (const auto& plans : {rdma_check_plans(effort), tcp_check_plans(effort, 8)})
+      for (const auto& p : plans) sum += p.warm_up + p.duration;
+    return sum;
+  };
+  EXPECT_LT(total(Effort::quick), std::chrono::seconds(10));
+  EXPECT_LT(total(Effort::standard), std::chrono::seconds(40));
+}
+
+}  // namespace
+}  // namespace railgauge::bench

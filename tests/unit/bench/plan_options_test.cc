@@ -1,0 +1,108 @@
+#include "bench/plan_options.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Direction;
+using plan::Metric;
+using plan::Operation;
+
+std::vector<plan::Plan> rdma(std::vector<std::string> arguments) {
+  CLI::App app;
+  PlanOptions options;
+  add_rdma_plan_options(app, options);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return rdma_plans(options);
+}
+
+std::vector<plan::Plan> tcp(std::vector<std::string> arguments) {
+  CLI::App app;
+  PlanOptions options;
+  add_tcp_plan_options(app, options);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return tcp_plans(options);
+}
+
+TEST(RdmaPlans, PerftestsLettersMeanWhatTheyMeanThere) {
+  auto plans = rdma({"-s", "64K", "-n", "5000", "-q", "3", "-t", "96", "-b", "-x", "5", "-d", "mlx5_7"});
+  ASSERT_EQ(plans.size(), 1u);
+  const auto& p = plans[0];
+  EXPECT_EQ(p.message_bytes, 65536u);
+  EXPECT_EQ(p.iterations, 5000u);
+  EXPECT_EQ(p.rdma.qps, 3);
+  EXPECT_EQ(p.rdma.depth, 96);
+  EXPECT_EQ(p.direction, Direction::both);
+  EXPECT_EQ(p.client.gid_index, 5);
+  EXPECT_EQ(p.client.device, "mlx5_7");
+  EXPECT_EQ(rdma({"-D", "7"})[0].duration, std::chrono::seconds(7));
+}
+
+TEST(RdmaPlans, PresetPerftestHasItsDefaults) {
+  // perftest-lessons.md section 3: 64 KiB, depth 128, one QP, cq_mod 1 at that size, one buffer of the message's size.
+  auto p = rdma({"--preset", "perftest"})[0];
+  EXPECT_EQ(p.message_bytes, 65536u);
+  EXPECT_EQ(p.rdma.depth, 128);
+  EXPECT_EQ(p.rdma.qps, 1);
+  EXPECT_EQ(p.rdma.post_batch, 1);
+  EXPECT_EQ(p.rdma.signal_every, 1);
+  EXPECT_EQ(p.working_set_bytes, 65536u);
+  EXPECT_THROW(rdma({"--preset", "netperf"}), Error);
+}
+
+TEST(RdmaPlans, ReadsBringTheDataHereUnlessToldOtherwise) {
+  EXPECT_EQ(rdma({"--op", "read"})[0].direction, Direction::from);
+  EXPECT_EQ(rdma({"--op", "read", "--direction", "to"})[0].direction, Direction::to);
+  EXPECT_EQ(rdma({"--op", "write"})[0].direction, Direction::to);
+}
+
+TEST(RdmaPlans, DefaultsFollowTheMetric) {
+  auto latency = rdma({"--metric", "latency"})[0];
+  EXPECT_EQ(latency.message_bytes, 8u);
+  EXPECT_EQ(latency.rdma.depth, 1);
+  auto rate = rdma({"--metric", "rate", "--post-batch", "16"})[0];
+  EXPECT_EQ(rate.message_bytes, 64u);
+  EXPECT_EQ(rate.rdma.signal_every, 16);
+  EXPECT_EQ(rdma({"--op", "fetch_add"})[0].message_bytes, 8u);
+}
+
+TEST(RdmaPlans, OneForEachSizeAndOrderOfOptionsDoesNotMatter) {
+  auto a = rdma({"--size", "1K,3000,4K..16K", "--metric", "bandwidth", "--op", "send"});
+  auto b = rdma({"--op", "send", "--metric", "bandwidth", "--size", "1K,3000,4K..16K"});
+  ASSERT_EQ(a.size(), 5u);
+  EXPECT_EQ(a[1].message_bytes, 3000u);
+  EXPECT_EQ(a[4].message_bytes, 16384u);
+  EXPECT_EQ(a[4].operation, Operation::send);
+  EXPECT_EQ(b[4].label, a[4].label);
+}
+
+TEST(RdmaPlans, CpuListsAreExpanded) {
+  EXPECT_EQ(rdma({"--cpu", "2,4-6"})[0].client.cpus, (std::vector<int>{2, 4, 5, 6}));
+  EXPECT_EQ(rdma({"--peer-cpu", "9"})[0].server.cpus, (std::vector<int>{9}));
+  EXPECT_THROW(rdma({"--cpu", "6-4"}), Error);
+  EXPECT_THROW(rdma({"--cpu", "a"}), Error);
+}
+
+TEST(TcpPlans, WaitAndBlockFollowTheMetric) {
+  auto stream = tcp({"--streams", "3"})[0];
+  EXPECT_EQ(stream.operation, Operation::stream);
+  EXPECT_EQ(stream.message_bytes, 1u << 20);
+  EXPECT_EQ(stream.threads, 3);
+  EXPECT_EQ(stream.tcp.wait, plan::Wait::block);
+  auto latency = tcp({"--metric", "latency"})[0];
+  EXPECT_EQ(latency.operation, Operation::round_trip);
+  EXPECT_EQ(latency.message_bytes, 64u);
+  EXPECT_EQ(latency.tcp.wait, plan::Wait::spin);
+  EXPECT_DOUBLE_EQ(tcp({"--pacing", "2.5G"})[0].tcp.pacing_gbit_per_s, 2.5);
+  EXPECT_THROW(tcp({"--metric", "rate"}), Error);
+}
+
+}  // namespace
+}  // namespace railgauge::bench
