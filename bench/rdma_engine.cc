@@ -152,10 +152,10 @@ class RdmaEngine final : public Engine {
     if (!placement_.cpus.empty()) {
       choices_.push_back("CPUs as asked for");
     } else {
-      bool same_host = local_address_ == peer_address_ && !local_address_.empty();
-      host::CpuChoice choice = host::choose_cpus(facts_, device_->name(), static_cast<int>(same_host ? 2 * threads : threads));
-      std::size_t first = same_host && side_ == Side::server ? threads : 0;
-      if (choice.cpus.size() >= first + threads && (!same_host || choice.cpus.size() >= 2 * threads)) {
+      bool shared = same_host();
+      host::CpuChoice choice = host::choose_cpus(facts_, device_->name(), static_cast<int>(shared ? 2 * threads : threads));
+      std::size_t first = shared && side_ == Side::server ? threads : 0;
+      if (choice.cpus.size() >= first + threads && (!shared || choice.cpus.size() >= 2 * threads)) {
         auto begin = choice.cpus.begin() + static_cast<std::ptrdiff_t>(first);
         placement_.cpus.assign(begin, begin + static_cast<std::ptrdiff_t>(threads));
         choices_.push_back(choice.reason);
@@ -278,7 +278,7 @@ class RdmaEngine final : public Engine {
     result.simulated = device_->simulated();
     result.software_device = device_->software();
     result.settings = settings_in_effect({.plan = plan_, .device = *device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
-                                          .clock = tick_clock(), .data_in_order = data_in_order_});
+                                          .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = same_host()});
   }
 
   void measure(RunControl& control, results::SideResult& result) {
@@ -287,7 +287,7 @@ class RdmaEngine final : public Engine {
       if (needs_thread(*group)) working.push_back(group.get());
     std::latch ready(static_cast<std::ptrdiff_t>(working.size()));
     RunShared shared{.plan = plan_, .clock = tick_clock(), .control = control, .broken = watcher_->broken(),
-                     .stall_limit = stall_limit_of(plan_.rdma, agreement_.retry_count), .ready = ready};
+                     .stall_limit = stall_limit_of(plan_.rdma, agreement_.retry_count), .same_host = same_host(), .ready = ready};
     bool active = initiates(plan_, side_);
     if (active) shared.initiators.store(static_cast<int>(groups_.size()));
     else control.active_done.store(true);
@@ -306,6 +306,7 @@ class RdmaEngine final : public Engine {
     report_events(watcher_->events(), began, result);
   }
 
+  bool same_host() const { return !local_address_.empty() && local_address_ == peer_address_; }
   int cpu_of(std::size_t thread) const { return placement_.cpus.empty() ? -1 : placement_.cpus[thread % placement_.cpus.size()]; }
 
   /// The peer may still need this side's memory and QPs.

@@ -23,6 +23,7 @@ struct SettingsSource {
   const transport::Offer& offer;
   const TickClock& clock;
   const std::string& data_in_order;
+  bool same_host;
 };
 
 /// Settings as they took effect, units in the keys.

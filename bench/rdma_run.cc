@@ -89,6 +89,7 @@ loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& s
   s.stall_limit = shared.stall_limit;
   s.drain_limit = shared.stall_limit;
   s.events = shared.plan.rdma.events;
+  s.yields = shared.same_host;
   return s;
 }
 
@@ -102,6 +103,7 @@ loops::LatencySettings latency_settings(const RdmaGroup& group, const RunShared&
   s.stall_limit = shared.stall_limit;
   s.idle_limit = std::max<nanoseconds>(std::chrono::seconds(10), 2 * shared.stall_limit);
   s.halved = halved;
+  s.yields = shared.same_host;
   s.events = shared.plan.rdma.events;
   return s;
 }
@@ -153,13 +155,13 @@ class GroupRun {
   }
 
   void receive() {
-    loops::WindowReceiver receiver(group_.queue(), group_.receive_settings(), flags_of(shared_, group_), shared_.clock, live(), shared_.first_arrival);
+    loops::WindowReceiver receiver(group_.queue(), receive_settings(), flags_of(shared_, group_), shared_.clock, live(), shared_.first_arrival);
     after_receive(loops::run(receiver), receiver.schedule());
   }
 
   void duplex() {
     loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
-    loops::WindowReceiver receiver(group_.queue(), group_.receive_settings(), flags_of(shared_, group_), shared_.clock, {}, shared_.first_arrival);
+    loops::WindowReceiver receiver(group_.queue(), receive_settings(), flags_of(shared_, group_), shared_.clock, {}, shared_.first_arrival);
     loops::DuplexOutcome both = loops::run_duplex(sender, receiver, tick_, shared_.initiators, shared_.control.active_done);
     after_send(both.sent, sender.schedule());
     after_receive(both.received, receiver.schedule());
@@ -223,6 +225,12 @@ class GroupRun {
     ended_initiating();
   }
 
+  loops::ReceiveSettings receive_settings() const {
+    loops::ReceiveSettings settings = group_.receive_settings();
+    settings.stall_limit = 2 * shared_.stall_limit;
+    settings.yields = shared_.same_host;
+    return settings;
+  }
   bool asks() const { return initiates(shared_.plan, side_); }
   stats::LatencyRecorder& recorder() {
     outcome_.latency = std::make_unique<stats::LatencyRecorder>();

@@ -25,6 +25,7 @@ struct RunShared {
   RunControl& control;
   const std::atomic<bool>& broken;      ///< a fatal asynchronous event came
   nanoseconds stall_limit;
+  bool same_host;                       ///< both sides share this host's CPUs
   std::latch& ready;                    ///< as many as there are threads
   std::atomic<std::uint64_t> start_tick{0};    ///< the common begin, set by the first that passes `ready`
   std::atomic<int> initiators{0};       ///< threads that still initiate; the last one sets control.active_done

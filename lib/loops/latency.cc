@@ -13,16 +13,15 @@ bool SendSide::reap() noexcept {
   return took(queue_.poll(done), done);
 }
 
-bool SendSide::took(int n, std::span<Completion> done) noexcept {
+bool SendSide::took(int n, std::span<const Completion> done) noexcept {
   if (n < 0) {
     fault_ = {.what = Failure::poll, .code = -n, .receiving = false, .completion = {}};
     return false;
   }
-  for (int i = 0; i < n; ++i) {
-    const Completion& c = done[static_cast<std::size_t>(i)];
-    if (c.status != transport::kSuccess) {
-      Completion failed = c;
-      fault_ = fault_of(queue_, failed, false, done);
+  std::span<const Completion> batch = done.first(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].status != transport::kSuccess) {
+      fault_ = fault_of(queue_, batch.subspan(i), false);
       return false;
     }
     --in_flight_;

@@ -23,6 +23,7 @@ struct LatencySettings {
   nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait of the initiator for one answer
   nanoseconds idle_limit = std::chrono::seconds(10);   ///< longest wait of the responder for one question
   bool halved = true;                   ///< samples are half round trips
+  bool yields = false;                  ///< both sides share this host's CPUs
   bool events = false;                  ///< by completion only: sleep instead of spinning
 };
 
@@ -92,8 +93,8 @@ class SendSide {
   }
   /// Takes what has completed, without waiting; false on a fault.
   bool reap() noexcept;
-  /// Accounts for a poll's answer: `n` completions in `done`, or −errno; false on a fault. `done` may be overwritten.
-  bool took(int n, std::span<transport::Completion> done) noexcept;
+  /// Accounts for a poll's answer: `n` completions in `done`, or −errno; false on a fault.
+  bool took(int n, std::span<const transport::Completion> done) noexcept;
   bool full() const noexcept { return in_flight_ >= ring_; }
   std::uint32_t in_flight() const noexcept { return in_flight_; }
   const Fault& fault() const noexcept { return fault_; }

@@ -79,12 +79,9 @@ class OpenLoop {
     if (n < 0) return fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
     if (n == 0) return true;
     std::uint64_t now = clock_.now_ordered();
-    for (int i = 0; i < n; ++i) {
-      const Completion& c = completions_[static_cast<std::size_t>(i)];
-      if (c.status != transport::kSuccess) {
-        Completion failed = c;
-        return fail(fault_of(queue_, failed, false, completions_));
-      }
+    std::span<const Completion> batch = std::span(completions_).first(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (batch[i].status != transport::kSuccess) return fail(fault_of(queue_, batch.subspan(i), false));
       intended_.add(instant(completed_), now);
       posted_.add(post_ticks_[completed_ % settings_.latency.ring], now);
       ++completed_;

@@ -19,12 +19,14 @@ class ReceiveSide {
       : queue_(queue), settings_(settings), sends_(sends), flags_(flags), clock_(clock) {}
 
   Seen await(std::uint64_t limit_ticks, bool until_peer_ends) noexcept {
+    Courtesy courtesy(settings_.yields);
     std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
     for (;;) {
       for (std::uint32_t i = 0; i < (settings_.events ? 1 : kEmptyPolls); ++i) {
         int n = queue_.poll_recv(one_);
         if (n != 0) return check(n);
       }
+      courtesy.idle();
       if (!sends_.reap()) return Seen::fault;
       if (flags_.stopping() || (until_peer_ends && flags_.peer_ended())) return Seen::over;
       if (settings_.events) {
@@ -56,9 +58,7 @@ class ReceiveSide {
       return Seen::fault;
     }
     if (one_[0].status == transport::kSuccess) return Seen::yes;
-    Completion failed = one_[0];
-    std::array<Completion, 16> scratch;
-    sends_.fail(fault_of(queue_, failed, true, scratch));
+    sends_.fail(fault_of(queue_, one_, true));
     return Seen::fault;
   }
 

@@ -19,11 +19,13 @@ enum class Seen { yes, over, fault };
 struct Wait {
   std::uint64_t limit_ticks;
   bool until_peer_ends;
+  bool yields;
 };
 
 /// Spins until the incoming stamp is that of `round`. The flags, the clock and the send queue are looked at between rounds of spinning.
 Seen await(Stamps stamps, std::uint64_t round, const Wait& wait, SendSide& sends, Flags flags, const TickClock& clock) noexcept {
   const std::byte wanted = stamp_of(round);
+  Courtesy courtesy(wait.yields);
   std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
   for (;;) {
     for (std::uint32_t i = 0; i < kEmptyPolls; ++i) {
@@ -32,6 +34,7 @@ Seen await(Stamps stamps, std::uint64_t round, const Wait& wait, SendSide& sends
         return Seen::yes;
       }
     }
+    courtesy.idle();
     if (!sends.reap()) return Seen::fault;
     if (flags.stopping() || (wait.until_peer_ends && flags.peer_ended())) return Seen::over;
     std::uint64_t now = clock.now();
@@ -73,7 +76,7 @@ LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings
       break;
     }
     if (outcome.rounds > 0) sampler.add(previous, begin);  // of the round before, while this one is under way
-    seen = sends.reap() ? await(stamps, outcome.rounds + 1, {limit, false}, sends, flags, clock) : Seen::fault;
+    seen = sends.reap() ? await(stamps, outcome.rounds + 1, {limit, false, settings.yields}, sends, flags, clock) : Seen::fault;
     if (seen != Seen::yes) break;
     ++outcome.rounds;
     previous = begin;
@@ -96,7 +99,7 @@ LatencyOutcome pong_by_memory(transport::WorkQueue& queue, const LatencySettings
   const std::uint64_t limit = clock.ticks_of(settings.idle_limit);
   Seen seen = Seen::yes;
   for (;;) {
-    seen = await(stamps, outcome.rounds + 1, {limit, true}, sends, flags, clock);
+    seen = await(stamps, outcome.rounds + 1, {limit, true, settings.yields}, sends, flags, clock);
     if (seen != Seen::yes) break;
     ++outcome.rounds;
     write_stamp(stamps, outcome.rounds);

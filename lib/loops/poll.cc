@@ -1,32 +1,45 @@
 #include "loops/poll.h"
 
+#include <sched.h>
+
+#include <array>
+
 namespace railgauge::loops {
 namespace {
 
-/// The first failed completion of one queue that is no flush, among what can be had now.
-bool find_cause(transport::WorkQueue& queue, bool receives, std::span<transport::Completion> scratch, Fault& fault) noexcept {
-  // A flush of a full queue is at most its depth long; polling on until it is empty would wait on a sender that still runs.
+using transport::Completion;
+
+/// The first failed completion of a batch that is no flush.
+bool find_cause(std::span<const Completion> batch, bool receiving, Fault& fault) noexcept {
+  for (const Completion& c : batch) {
+    if (c.status == transport::kSuccess || c.status == transport::kFlushed) continue;
+    fault = Fault{.what = Failure::completion, .code = 0, .receiving = receiving, .completion = c};
+    return true;
+  }
+  return false;
+}
+
+/// The same among what one completion queue has to give now.
+bool poll_for_cause(transport::WorkQueue& queue, bool receiving, Fault& fault) noexcept {
+  // Some polls find nothing while another lane's failure is still on its way; not for ever, since a sender may still run.
   constexpr int kPolls = 256;
+  std::array<Completion, 16> scratch;
   for (int i = 0; i < kPolls; ++i) {
-    int n = receives ? queue.poll_recv(scratch) : queue.poll(scratch);
-    for (int k = 0; k < n; ++k) {
-      const transport::Completion& c = scratch[static_cast<std::size_t>(k)];
-      if (c.status == transport::kSuccess || c.status == transport::kFlushed) continue;
-      fault = Fault{.what = Failure::completion, .code = 0, .receiving = receives, .completion = c};
-      return true;
-    }
+    int n = receiving ? queue.poll_recv(scratch) : queue.poll(scratch);
     if (n < 0) return false;
+    if (find_cause(std::span(scratch).first(static_cast<std::size_t>(n)), receiving, fault)) return true;
   }
   return false;
 }
 
 }  // namespace
 
-Fault fault_of(transport::WorkQueue& queue, const transport::Completion& failed, bool receiving,
-               std::span<transport::Completion> scratch) noexcept {
-  Fault fault{.what = Failure::completion, .code = 0, .receiving = receiving, .completion = failed};
-  if (failed.status != transport::kFlushed) return fault;
-  if (!find_cause(queue, false, scratch, fault)) find_cause(queue, true, scratch, fault);
+void Courtesy::give_way() noexcept { sched_yield(); }
+
+Fault fault_of(transport::WorkQueue& queue, std::span<const Completion> batch, bool receiving) noexcept {
+  Fault fault{.what = Failure::completion, .code = 0, .receiving = receiving, .completion = batch.front()};
+  if (batch.front().status != transport::kFlushed || find_cause(batch, receiving, fault)) return fault;
+  if (!poll_for_cause(queue, false, fault)) poll_for_cause(queue, true, fault);
   return fault;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "loops/poll.h"
 
 namespace railgauge::loops {
 
@@ -29,7 +28,8 @@ WindowReceiver::WindowReceiver(transport::WorkQueue& queue, const ReceiveSetting
       schedule_(Times{settings.times.warm_up, settings.iterations > 0 ? nanoseconds{} : settings.times.duration, settings.times.interval}, clock,
                 live),
       lanes_(queue.lanes()),
-      completions_(kPollBatch) {
+      completions_(kPollBatch),
+      courtesy_(settings.yields) {
   for (Lane& lane : lanes_) lane.slot = settings.depth % settings.ring;
 }
 
@@ -49,9 +49,14 @@ void WindowReceiver::take_all(int n) noexcept {
   if (n == 0) return;
   std::uint64_t tick = clock_.now();
   if (schedule_.phase() == Schedule::Phase::idle) on_first_arrival(tick);
-  for (int i = 0; i < n && !over_; ++i) take(completions_[static_cast<std::size_t>(i)]);
+  std::span<const Completion> batch = std::span(completions_).first(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < batch.size() && !over_; ++i) {
+    if (batch[i].status != transport::kSuccess) return fail(fault_of(queue_, batch.subspan(i), true));
+    take(batch[i]);
+  }
   if (over_) return;
   empty_polls_ = 0;
+  courtesy_.busy();
   last_look_ = false;
   progress_tick_ = tick;
   if (schedule_.due(tick)) schedule_.on_due(tick, counters_);
@@ -59,11 +64,6 @@ void WindowReceiver::take_all(int n) noexcept {
 }
 
 void WindowReceiver::take(const Completion& completion) noexcept {
-  if (completion.status != transport::kSuccess) {
-    Completion failed = completion;  // fault_of overwrites the array it stands in
-    fail(fault_of(queue_, failed, true, completions_));
-    return;
-  }
   Lane& lane = lanes_[completion.lane];
   ++lane.received;
   counters_.bytes += completion.bytes;
@@ -91,6 +91,7 @@ void WindowReceiver::on_first_arrival(std::uint64_t tick) noexcept {
 
 void WindowReceiver::idle() noexcept {
   empty_polls_ = 0;
+  courtesy_.idle();
   // Whoever sent has been told of every arrival before the flag was set, so that one empty poll after it proves the end.
   bool peer_ended = flags_.peer_ended();
   if (peer_ended && last_look_) return end(Ending::finished);

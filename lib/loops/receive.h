@@ -5,6 +5,7 @@
 
 #include "base/tsc.h"
 #include "loops/outcome.h"
+#include "loops/poll.h"
 #include "loops/schedule.h"
 #include "loops/window.h"
 #include "transport/work_queue.h"
@@ -22,6 +23,7 @@ struct ReceiveSettings {
   nanoseconds first_limit = std::chrono::seconds(10);  ///< longest wait for the first message
   nanoseconds stall_limit = std::chrono::seconds(5);   ///< longest wait for the next one; longer than the sender's, who knows more
   bool events = false;
+  bool yields = false;                  ///< both sides share this host's CPUs
 };
 
 /// Posts the first `depth` receives of every lane. Set-up; throws Error{verbs} naming lane and errno.
@@ -79,6 +81,7 @@ class WindowReceiver {
   stats::Counters counters_;
   std::uint64_t progress_tick_ = 0;
   std::uint32_t empty_polls_ = 0;
+  Courtesy courtesy_;
   bool over_ = false;
   bool last_look_ = false;              ///< the peer has ended: one more empty poll and all is taken
   Ending ending_ = Ending::finished;

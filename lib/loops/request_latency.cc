@@ -11,12 +11,14 @@ enum class Seen { yes, over, fault };
 
 Seen await(SendSide& sends, transport::WorkQueue& queue, const LatencySettings& settings, Flags flags, const TickClock& clock) noexcept {
   const std::uint64_t limit = clock.ticks_of(settings.stall_limit);
+  Courtesy courtesy(settings.yields);
   std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
   for (;;) {
     for (std::uint32_t i = 0; i < (settings.events ? 1 : kEmptyPolls); ++i) {
       if (!sends.reap()) return Seen::fault;
       if (sends.in_flight() == 0) return Seen::yes;
     }
+    courtesy.idle();
     if (flags.stopping()) return Seen::over;
     if (settings.events) {
       std::array<transport::Completion, 1> one;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "loops/poll.h"
 
 namespace railgauge::loops {
 
@@ -20,7 +19,8 @@ WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& se
       completions_(kPollBatch),
       stall_ticks_(clock.ticks_of(settings.stall_limit)),
       drain_ticks_(clock.ticks_of(settings.drain_limit)),
-      step_(std::lcm<std::uint64_t>(settings.post_batch, settings.signal_every)) {}
+      step_(std::lcm<std::uint64_t>(settings.post_batch, settings.signal_every)),
+      courtesy_(settings.yields) {}
 
 bool WindowSender::start(std::uint64_t tick) noexcept {
   progress_tick_ = clock_.now();
@@ -43,25 +43,30 @@ bool WindowSender::turn() noexcept {
     fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
     return false;
   }
-  for (int i = 0; i < n && state_ != State::over; ++i) take(completions_[static_cast<std::size_t>(i)]);
+  take_all(std::span(completions_).first(static_cast<std::size_t>(n)));
   if (state_ == State::over) return false;
   empty_polls_ = 0;
+  courtesy_.busy();
   progress_tick_ = clock_.now();
   look_at_time(progress_tick_);
   return state_ != State::over;
 }
 
-void WindowSender::take(const Completion& completion) noexcept {
-  if (completion.status != transport::kSuccess) {
-    Completion failed = completion;  // fault_of overwrites the array it stands in
-    fail(fault_of(queue_, failed, false, completions_));
-    return;
+void WindowSender::take_all(std::span<const Completion> batch) noexcept {
+  for (std::size_t i = 0; i < batch.size() && state_ != State::over;) {
+    if (batch[i].status != transport::kSuccess) return fail(fault_of(queue_, batch.subspan(i), false));
+    // Completions of one lane come in runs, and one refill serves a run.
+    const std::uint32_t index = batch[i].lane;
+    std::size_t next = i + 1;
+    while (next < batch.size() && batch[next].lane == index && batch[next].status == transport::kSuccess) ++next;
+    const std::uint64_t done = (next - i) * settings_.signal_every;
+    Lane& lane = lanes_[index];
+    lane.completed += done;
+    messages_ += done;
+    if (lane.completed == lane.limit) --open_lanes_;
+    refill(index);
+    i = next;
   }
-  Lane& lane = lanes_[completion.lane];
-  lane.completed += settings_.signal_every;
-  messages_ += settings_.signal_every;
-  if (lane.completed == lane.limit) --open_lanes_;
-  refill(completion.lane);
 }
 
 void WindowSender::refill(std::uint32_t index) noexcept {
@@ -110,10 +115,11 @@ void WindowSender::look_at_time(std::uint64_t tick) noexcept {
 
 void WindowSender::idle() noexcept {
   empty_polls_ = 0;
+  courtesy_.idle();
   if (settings_.events) {
     int n = poll_or_sleep(queue_, false, completions_);
     if (n < 0) return fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
-    for (int i = 0; i < n && state_ != State::over; ++i) take(completions_[static_cast<std::size_t>(i)]);
+    take_all(std::span(completions_).first(static_cast<std::size_t>(n)));
     if (state_ == State::over) return;
     if (n > 0) progress_tick_ = clock_.now();
   }

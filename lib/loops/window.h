@@ -4,6 +4,7 @@
 
 #include "base/tsc.h"
 #include "loops/outcome.h"
+#include "loops/poll.h"
 #include "loops/schedule.h"
 #include "transport/work_queue.h"
 
@@ -23,6 +24,7 @@ struct WindowSettings {
   nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait for the next completion
   nanoseconds drain_limit = std::chrono::seconds(2);   ///< longest wait without a completion after the window
   bool events = false;                  ///< sleep instead of spinning when there is nothing
+  bool yields = false;                  ///< both sides share this host's CPUs
 };
 
 /// What a sending loop says.
@@ -60,7 +62,7 @@ class WindowSender {
 
   void refill(std::uint32_t index) noexcept;
   void post(std::uint32_t index, Lane& lane) noexcept;
-  void take(const transport::Completion& completion) noexcept;
+  void take_all(std::span<const transport::Completion> batch) noexcept;
   void look_at_time(std::uint64_t tick) noexcept;
   void idle() noexcept;
   void begin_iterations() noexcept;
@@ -86,6 +88,7 @@ class WindowSender {
   std::uint64_t progress_tick_ = 0;     ///< of the last completion
   std::uint64_t drain_tick_ = 0;
   std::uint32_t empty_polls_ = 0;
+  Courtesy courtesy_;
   State state_ = State::running;
   Ending ending_ = Ending::finished;
   nanoseconds drain_{};

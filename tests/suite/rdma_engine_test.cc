@@ -70,7 +70,7 @@ TEST_P(EngineBandwidth, MovesWhatItVerifies) {
   ASSERT_TRUE(side.sent);
   EXPECT_GT(side.sent->bytes, 0U);
   EXPECT_EQ(side.sent->bytes, side.sent->messages * c.bytes);
-  EXPECT_GE(side.sent_intervals.size(), 6U);
+  EXPECT_FALSE(side.sent_intervals.empty());
   bool checked = pair.client_result.verification || pair.server_result.verification;
   EXPECT_TRUE(checked);
 }
@@ -104,6 +104,7 @@ class EngineLatency : public testing::TestWithParam<std::tuple<Operation, Direct
 TEST_P(EngineLatency, Samples) {
   auto [op, direction] = GetParam();
   plan::Plan p = plan_of(op, Metric::latency, direction, 8);
+  p.iterations = 321;
   EnginePair pair(p);
   pair.connect();
   pair.run();
@@ -111,7 +112,7 @@ TEST_P(EngineLatency, Samples) {
   expect_clean(pair.server_result);
   const results::SideResult& side = initiator_of(pair, p);
   ASSERT_TRUE(side.latency);
-  EXPECT_GT(side.latency->samples, 10U);
+  EXPECT_EQ(side.latency->samples, 321U);
   ASSERT_TRUE(side.latency->p50_ns.value);
   EXPECT_GT(*side.latency->p50_ns.value, 0);
   RecordProperty("p50_ns", static_cast<int>(*side.latency->p50_ns.value));

@@ -1,0 +1,185 @@
+#include "loops/receive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "unit/loops/loop_fixture.h"
+
+namespace railgauge::loops {
+namespace {
+
+using std::chrono::milliseconds;
+using testing_support::FakeQueue;
+
+class ReceiveLoop : public testing::Test, public LoopFixture {
+ protected:
+  static ReceiveSettings settings() {
+    ReceiveSettings s;
+    s.ring = 8;
+    s.depth = 12;
+    s.post_batch = 4;
+    s.times = {.warm_up = {}, .duration = milliseconds(20), .interval = milliseconds(5)};
+    s.first_limit = milliseconds(30);
+    s.stall_limit = milliseconds(25);
+    return s;
+  }
+  ReceiveOutcome run_on(FakeQueue& queue, const ReceiveSettings& s) {
+    post_first_receives(queue, s);
+    WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
+    ReceiveOutcome outcome = run(receiver);
+    if (receiver.schedule().measured()) summary = receiver.schedule().recorder().summary();
+    return outcome;
+  }
+  std::atomic<std::uint64_t> first_arrival{0};
+  stats::ThroughputSummary summary;
+};
+
+TEST_F(ReceiveLoop, PostsTheDepthRoundTheRingThenRepostsInBatches) {
+  FakeQueue queue;
+  for (int i = 0; i < 9; ++i) queue.arrive(0, 70);
+  peer_done = true;
+  ReceiveOutcome outcome = run_on(queue, settings());
+  EXPECT_EQ(outcome.ending, Ending::finished);
+  EXPECT_THAT(outcome.received, testing::ElementsAre(9U));
+  // 12 of a ring of 8 are slots 0…7 and 0…3; the next is 4.
+  EXPECT_THAT(queue.calls, testing::ElementsAre("recv 0:0+4", "recv 0:4+4", "recv 0:0+4", "recv 0:4+4", "recv 0:0+4"));
+  EXPECT_EQ(summary.bytes, 630U);
+  EXPECT_EQ(summary.messages, 9U);
+}
+
+TEST_F(ReceiveLoop, CountsBytesByWhatArrived) {
+  FakeQueue queue(2);
+  queue.arrive(0, 33);
+  queue.arrive(1, 44);
+  queue.arrive(1, 1);
+  peer_done = true;
+  ReceiveOutcome outcome = run_on(queue, settings());
+  EXPECT_THAT(outcome.received, testing::ElementsAre(1U, 2U));
+  EXPECT_EQ(summary.bytes, 78U);
+}
+
+TEST_F(ReceiveLoop, TakesWhatIsLeftAfterThePeerHasEnded) {
+  FakeQueue queue;
+  queue.on_poll = [&](std::uint64_t poll) {
+    if (poll == 70) peer_done = true;
+    if (poll == 100) queue.arrive(0, 5);  // seen by this side only after the flag
+  };
+  EXPECT_THAT(run_on(queue, settings()).received, testing::ElementsAre(1U));
+}
+
+TEST_F(ReceiveLoop, AFailedReceiveEndsIt) {
+  FakeQueue queue;
+  queue.arrive(0, 0, 1);  // LOC_LEN_ERR
+  ReceiveOutcome outcome = run_on(queue, settings());
+  EXPECT_EQ(outcome.ending, Ending::failed);
+  EXPECT_EQ(outcome.fault.completion.status, 1U);
+  EXPECT_TRUE(outcome.fault.receiving);
+}
+
+TEST_F(ReceiveLoop, ARefusedRepostEndsIt) {
+  FakeQueue queue;
+  queue.refused_recv_posts[4] = {.accepted = 3, .error = ENOMEM};
+  for (int i = 0; i < 6; ++i) queue.arrive(0, 8);
+  ReceiveOutcome outcome = run_on(queue, settings());
+  EXPECT_EQ(outcome.fault.what, Failure::post_recv);
+  EXPECT_EQ(outcome.fault.code, ENOMEM);
+  EXPECT_EQ(outcome.fault.completion.slot, 7U);  // slots 4, 5, 6 taken
+}
+
+TEST_F(ReceiveLoop, ARefusedFirstReceiveThrows) {
+  FakeQueue queue(2);
+  queue.refused_recv_posts[5] = {.accepted = 1, .error = EINVAL};
+  EXPECT_THROW(post_first_receives(queue, settings()), Error);
+}
+
+TEST_F(ReceiveLoop, AFailedPollEndsIt) {
+  FakeQueue queue;
+  queue.failed_recv_polls[5] = EIO;
+  ReceiveOutcome outcome = run_on(queue, settings());
+  EXPECT_EQ(outcome.fault.what, Failure::poll);
+  EXPECT_EQ(outcome.fault.code, EIO);
+}
+
+TEST_F(ReceiveLoop, DoesNotWaitForEverForTheFirstMessage) {
+  FakeQueue queue;
+  auto begin = Clock::now();
+  EXPECT_EQ(run_on(queue, settings()).fault.what, Failure::stalled);
+  EXPECT_GE(Clock::now() - begin, milliseconds(30));
+}
+
+TEST_F(ReceiveLoop, DoesNotWaitForEverForTheNextMessage) {
+  FakeQueue queue;
+  queue.arrive(0, 8);
+  ReceiveSettings s = settings();
+  s.times.duration = std::chrono::seconds(60);
+  s.first_limit = std::chrono::seconds(60);
+  ReceiveOutcome outcome = run_on(queue, s);
+  EXPECT_EQ(outcome.fault.what, Failure::stalled);
+  EXPECT_THAT(outcome.received, testing::ElementsAre(1U));
+}
+
+TEST_F(ReceiveLoop, AStopEndsIt) {
+  FakeQueue queue;
+  queue.on_poll = [&](std::uint64_t poll) { stop = poll > 200; };
+  EXPECT_EQ(run_on(queue, settings()).ending, Ending::stopped);
+}
+
+TEST_F(ReceiveLoop, EventsSleepUntilSomethingArrives) {
+  FakeQueue queue;
+  ReceiveSettings s = settings();
+  s.events = true;
+  s.first_limit = std::chrono::seconds(60);
+  queue.on_poll = [&](std::uint64_t poll) {
+    if (poll == 5) queue.arrive(0, 8);
+    if (poll == 9) peer_done = true;
+  };
+  ReceiveOutcome outcome = run_on(queue, s);
+  EXPECT_EQ(outcome.ending, Ending::finished);
+  EXPECT_GE(queue.waits, 1U);
+}
+
+TEST_F(ReceiveLoop, DuplexGoesOnReceivingAfterItsOwnSending) {
+  FakeQueue queue;
+  WindowSettings w = window();
+  w.iterations = 48;
+  prepare(queue, w);
+  ReceiveSettings s = settings();
+  post_first_receives(queue, s);
+  WindowSender sender(queue, w, flags(), clock, {});
+  WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
+  std::atomic<int> running{1};
+  std::atomic<bool> active_done{false};
+  queue.on_poll = [&](std::uint64_t) {
+    if (!active_done || peer_done) return;
+    for (int i = 0; i < 7; ++i) queue.arrive(0, 9);  // the peer is slower
+    peer_done = true;
+  };
+  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), running, active_done);
+  EXPECT_EQ(both.sent.ending, Ending::finished);
+  EXPECT_EQ(both.received.ending, Ending::finished);
+  EXPECT_EQ(both.received.received[0], 7U);
+}
+
+TEST_F(ReceiveLoop, DuplexEndsWhenItsSenderFails) {
+  FakeQueue queue;
+  WindowSettings w = window();
+  prepare(queue, w);
+  queue.failed_messages[9] = 12;
+  ReceiveSettings s = settings();
+  s.first_limit = std::chrono::seconds(60);
+  post_first_receives(queue, s);
+  WindowSender sender(queue, w, flags(), clock, {});
+  WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
+  std::atomic<int> running{1};
+  std::atomic<bool> active_done{false};
+  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), running, active_done);
+  EXPECT_EQ(both.sent.fault.completion.status, 12U);
+  EXPECT_EQ(both.received.ending, Ending::stopped);
+  EXPECT_TRUE(active_done);
+}
+
+}  // namespace
+}  // namespace railgauge::loops
