@@ -28,6 +28,8 @@ class Letters {
       bool known = expectation.limiting && *expectation.limiting < expectation.terms.size();
       terms_.push_back(known ? expectation.terms[*expectation.limiting] : rates::Term{});
       terms_.back().name = verdict.limiting_term;
+    } else if (expectation.limiting && *expectation.limiting < expectation.terms.size() && expectation.terms[*expectation.limiting].formula != at->formula) {
+      varies_.push_back(index);
     }
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     std::string letter(1, index < kLetters.size() ? kLetters[index] : '+');
@@ -39,7 +41,9 @@ class Letters {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       std::string before = fmt::format("  {} = ", letters_[i]);
-      for (const std::string& line : wrap(fmt::format("{}: {}", shown(terms_[i].name), shown(terms_[i].formula)), 72)) {
+      bool varies = std::find(varies_.begin(), varies_.end(), i) != varies_.end();
+      const char* more = varies ? "; other sizes and operations likewise, in the record" : "";
+      for (const std::string& line : wrap(fmt::format("{}: {}{}", shown(terms_[i].name), shown(terms_[i].formula), more), 72)) {
         out.push_back(before + line);
         before = std::string(display_width(before), ' ');
       }
@@ -49,6 +53,7 @@ class Letters {
 
  private:
   std::vector<rates::Term> terms_;
+  std::vector<std::size_t> varies_;  ///< terms whose formula is not the same in every row
   std::vector<std::string> letters_;
 };
 

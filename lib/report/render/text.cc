@@ -192,7 +192,8 @@ void add_rerun(Page& page, const Record& record, const TextOptions& options) {
   auto bad = std::find_if(record.measurements.begin(), record.measurements.end(), [](const Measurement& m) {
     return m.verdict.word == VerdictWord::below || m.verdict.word == VerdictWord::failed || m.verdict.word == VerdictWord::inconclusive;
   });
-  if (bad != record.measurements.end() && record.measurements.size() > 1) page.command(rerun_command(bad->plan, record.peer));
+  bool reachable = !record.peer.empty() && record.peer.front() != '(';  // "(self)" is no host to name
+  if (reachable && bad != record.measurements.end() && record.measurements.size() > 1) page.command(rerun_command(bad->plan, record.peer));
   if (!options.record_path.empty()) page.line("  record: " + shown(options.record_path));
 }
 
