@@ -97,7 +97,11 @@ void push_completion(Peer& owner, CqShared& cq, const Completion& c) noexcept {
 
 int poll_cq(ibv_cq* handle, int count, ibv_wc* wc) noexcept {
   SimCq& cq = sim(handle);
-  if (cq.context->deferred_count.load(std::memory_order_relaxed) != 0) progress(*cq.context);
+  if (cq.context->deferred_count.load(std::memory_order_relaxed) != 0) {
+    progress(*cq.context);
+    // what is awaited may need this very core: a peer that has yet to post its receives
+    if (cq.context->deferred_count.load(std::memory_order_relaxed) != 0) sched_yield();
+  }
   CqShared& s = *cq.shared;
   std::uint32_t head = s.head.load(std::memory_order_relaxed);
   if (!ready(cq.ring[head & s.mask], head)) return 0;

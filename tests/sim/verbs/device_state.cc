@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "counters.h"
 #include "cq.h"
 #include "engine.h"
 #include "fabric.h"
@@ -92,12 +93,15 @@ SimContext* open_context(SimDevice& device) {
   c->header->port_count = static_cast<std::uint32_t>(d.ports.size());
   for (std::uint32_t port = 1; port <= d.ports.size(); ++port) publish_port(*c, port);
   fill_verbs_table(*c);
+  count_context(*c);
   start_faults(*c);
+  if (sysfs_is_public()) wake_helper(*c);  // it keeps the counter files up to date
   return c.release();
 }
 
 int close_context(SimContext& c) {
   stop_helper(c);
+  finish_context(c);
   c.header->alive.store(0);
   {
     // the real call succeeds with objects left over; they stay valid for a late destroy, only traffic has ended
@@ -118,7 +122,9 @@ void set_port_up(SimContext& c, std::uint32_t port, bool up) noexcept {
     c.header->ports_down.fetch_and(~(1u << port));
   } else {
     c.header->ports_down.fetch_or(1u << port);
+    c.header->ports[port].downed.fetch_add(1);
   }
+  write_state_files(c, port, up);
   raise_event(*c.self, {static_cast<std::uint32_t>(up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR), 0, port});
 }
 

@@ -185,6 +185,13 @@ Outcome execute_datagram(SimQp& qp, const ibv_send_wr& wr, std::uint64_t total) 
   return outcome;
 }
 
+void count(SimQp& qp, ibv_wr_opcode opcode, std::uint64_t total) noexcept {
+  const std::uint64_t packets = total == 0 ? 1 : (total + qp.shared->path_mtu_bytes - 1) / qp.shared->path_mtu_bytes;
+  const bool towards_us = opcode == IBV_WR_RDMA_READ;
+  (towards_us ? qp.rx_bytes : qp.tx_bytes) += total;
+  (towards_us ? qp.rx_packets : qp.tx_packets) += packets;
+}
+
 Outcome execute_connected(SimQp& qp, const ibv_send_wr& wr, std::uint64_t total) noexcept {
   switch (wr.opcode) {
     case IBV_WR_RDMA_WRITE: return rdma_write(qp, wr, total);
@@ -207,11 +214,10 @@ Outcome execute(SimQp& qp, const ibv_send_wr& wr) noexcept {
     outcome.verdict = Verdict::unreachable;
   } else {
     outcome = execute_connected(qp, wr, total);
+    if (outcome.verdict == Verdict::done && outcome.status == IBV_WC_SUCCESS) count(qp, wr.opcode, total);
     const bool refused = outcome.status == IBV_WC_REM_ACCESS_ERR || outcome.status == IBV_WC_REM_INV_REQ_ERR;
     if (outcome.verdict == Verdict::done && refused && !outcome.responder_failed) fail_responder(qp, outcome);
   }
-  qp.tx_packets += 1 + total / qp.shared->path_mtu_bytes;
-  qp.tx_bytes += total;
   return without_answers(qp, outcome, total);
 }
 

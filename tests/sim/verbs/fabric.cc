@@ -22,7 +22,7 @@ std::string fabric_path() {
   for (const char* c = name != nullptr && *name != '\0' ? name : "default"; *c != '\0'; ++c) {
     path += *c == '/' ? '_' : *c;
   }
-  return path + ".v1";
+  return path + ".v2";
 }
 
 Fabric* map_fabric() noexcept {

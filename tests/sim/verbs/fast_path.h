@@ -43,7 +43,7 @@ inline bool write_at_once(SimQp& qp, const ibv_send_wr& wr) noexcept {
   if (to == nullptr) return false;
   copy_in_order(to, from, s.length);
   qp.tx_bytes += s.length;
-  qp.tx_packets += 1 + s.length / qp.shared->path_mtu_bytes;
+  qp.tx_packets += s.length <= qp.shared->path_mtu_bytes ? 1 : (s.length - 1) / qp.shared->path_mtu_bytes + 1;
   return true;
 }
 

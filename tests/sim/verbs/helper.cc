@@ -8,6 +8,7 @@
 #include <condition_variable>
 
 #include "clock.h"
+#include "counters.h"
 #include "cq.h"
 #include "engine.h"
 #include "faults.h"
@@ -19,6 +20,7 @@ struct Helper {
   std::condition_variable wake;
   pthread_t thread{};
   bool stop = false;
+  std::uint64_t counters_at = 0;
   std::vector<SimCq*> armed;
 };
 
@@ -33,6 +35,10 @@ std::chrono::microseconds work(SimContext& c, Helper& h, std::unique_lock<std::m
   const bool pending = c.deferred_count.load() != 0;
   if (pending) progress(c);
   const std::uint64_t next_fault = run_timed_faults(c);
+  if (now_ns() - h.counters_at > 100'000'000) {
+    write_counter_files(*c.device);
+    h.counters_at = now_ns();
+  }
   lock.lock();
   if (watching || pending) return kTick;
   const auto until_fault = next_fault == 0 ? 100'000u : std::min<std::uint64_t>(next_fault / 1000 + 1, 100'000u);

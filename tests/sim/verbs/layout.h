@@ -8,7 +8,7 @@
 
 namespace railgauge::simverbs {
 
-constexpr std::uint64_t kFabricMagic = 0x52474d5645524231;  ///< changes whenever a record below changes
+constexpr std::uint64_t kFabricMagic = 0x52474d5645524232;  ///< changes whenever a record below changes
 constexpr std::uint32_t kQpSlots = 1u << 16;                ///< the low 16 bits of a QP number name its slot
 constexpr std::uint32_t kMaxMr = 1u << 16;                  ///< upper 24 bits of a key index this table
 constexpr std::uint32_t kMaxGids = 64;                      ///< GID table entries of a port
@@ -57,6 +57,7 @@ struct PortRecord {
   std::uint32_t ingress_clock;
   std::uint64_t bits_per_s;
   std::atomic<std::uint64_t> tx_bytes, rx_bytes, tx_packets, rx_packets;
+  std::atomic<std::uint64_t> downed;  ///< times the port went down
   GidRecord gids[kMaxGids];
 };
 

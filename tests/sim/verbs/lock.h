@@ -1,12 +1,12 @@
 /// Locks of the stand-in device: one inside a process, one between processes.
 #pragma once
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
+
+#include "proc.h"
 
 namespace railgauge::simverbs {
 
@@ -62,7 +62,7 @@ class SharedLock {
     for (unsigned tries = 1; holder != 0 && holder_.load(std::memory_order_relaxed) == holder; ++tries) {
       cpu_relax();
       if (tries % 128 == 0) sched_yield();
-      if (tries % 4096 == 0 && kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH) {
+      if (tries % 4096 == 0 && process_start_time(holder) == 0) {
         holder_.compare_exchange_strong(holder, 0);
       }
     }

@@ -33,7 +33,7 @@ std::uint64_t memory_file_inode() noexcept {
   return status.st_ino;
 }
 
-/// The mappings over [lo, hi). `plain`: its pages can be replaced (private; not a stack, not huge pages).
+/// The mappings over [lo, hi). `plain`: its pages can be replaced (private, not the stack; huge pages where whole ones are asked for).
 std::vector<Mapping> mappings_over(std::uint64_t lo, std::uint64_t hi) {
   std::vector<Mapping> found;
   std::FILE* file = std::fopen("/proc/self/maps", "re");
@@ -54,8 +54,7 @@ std::vector<Mapping> mappings_over(std::uint64_t lo, std::uint64_t hi) {
     m.writable = flags[1] == 'w';
     m.is_private = flags[3] == 'p';
     m.ours = inode == own_inode && std::strncmp(path, "/memfd:railgauge-sim-memory", 27) == 0;
-    m.plain = m.is_private && m.writable && std::strncmp(path, "[stack", 6) != 0 && std::strncmp(path, "[v", 2) != 0 &&
-              std::strncmp(path, "/anon_hugepage", 14) != 0;
+    m.plain = m.is_private && m.writable && std::strncmp(path, "[stack", 6) != 0 && std::strncmp(path, "[v", 2) != 0;
     found.push_back(m);
   }
   std::fclose(file);

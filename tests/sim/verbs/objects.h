@@ -62,10 +62,18 @@ struct Window {
   char* base = nullptr;  ///< where lo is mapped here
 };
 
+/// What a port has moved.
+struct PortTotals {
+  std::uint64_t tx_bytes = 0, rx_bytes = 0, tx_packets = 0, rx_packets = 0, downed = 0;
+};
+
 struct SimDevice {
   ibv_device verbs{};  ///< first: verbs handles are cast
   DeviceDescription description;
   std::uint32_t index = 0;
+  std::mutex mutex;
+  std::vector<const ContextHeader*> open;           ///< contexts whose counters still move
+  PortTotals finished[kMaxPorts + 1];  ///< of closed contexts
 };
 
 struct SimPd {
@@ -156,7 +164,7 @@ struct SimQp {
   std::atomic<std::uint32_t> rq_freed{0};
   std::uint32_t events_given = 0;
 
-  std::uint64_t tx_bytes = 0, tx_packets = 0;  ///< sq_lock; read without it for the counters
+  std::uint64_t tx_bytes = 0, tx_packets = 0, rx_bytes = 0, rx_packets = 0;  ///< not yet published; sq_lock
 
   ibv_qp& base() noexcept { return verbs.qp_base; }
   ibv_qp_type base_type() const noexcept { return verbs.qp_base.qp_type; }
@@ -177,6 +185,7 @@ struct SimContext {
   std::int64_t alive_ticks = 0;  ///< how long a peer found alive is taken to be so
   bool paced = false;
   bool copy_payload = true;
+  bool counted = false;  ///< somebody may be reading the counters: each post call publishes them
   std::uint64_t latency_ns = 0;
   double slow_factor = 1;
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "counters.h"
 #include "cq.h"
 #include "engine.h"
 #include "execute.h"
@@ -79,7 +80,9 @@ int post_one(SimQp& qp, const ibv_send_wr& wr, std::uint32_t state) noexcept {
 
 }  // namespace
 
-int post_list(SimQp& qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {
+namespace {
+
+int post_all(SimQp& qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {
   qp.posted_at = spend_ticks(qp.context->doorbell_ticks);
   qp.reads_in_burst = 0;
   for (; wr != nullptr; wr = wr->next) {
@@ -92,6 +95,14 @@ int post_list(SimQp& qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {
     }
   }
   return 0;
+}
+
+}  // namespace
+
+int post_list(SimQp& qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {
+  const int refused = post_all(qp, wr, bad);
+  if (qp.context->counted) publish_counters(qp);
+  return refused;
 }
 
 int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "counters.h"
 #include "cq.h"
 #include "engine.h"
 #include "fabric.h"
@@ -107,6 +108,7 @@ void reset_queues(SimQp& qp) noexcept {
   qp.shared->rq_head.store(qp.shared->rq_tail.load());
   qp.rq_freed.store(qp.shared->rq_tail.load());
   qp.sq_freed.store(qp.sq_posted);
+  publish_counters(qp);
   drop_target(qp.target);
   forget_completions(*qp.send_cq, qp.base().qp_num);
   if (qp.recv_cq != qp.send_cq) forget_completions(*qp.recv_cq, qp.base().qp_num);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "counters.h"
 #include "cq.h"
 #include "engine.h"
 #include "fabric.h"
@@ -197,6 +198,7 @@ void progress(SimContext& c) noexcept {
       continue;
     }
     run_deferred(qp);
+    if (c.counted) publish_counters(qp);
     const bool empty = qp.deferred.empty();
     if (empty) qp.listed = false;
     qp.sq_lock.unlock();

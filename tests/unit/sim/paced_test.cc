@@ -1,5 +1,6 @@
 // A described, paced device: paced.conf of this folder, an InfiniBand NDR port of one lane (100 Gb/s), MTU 4096, and a
 // second device. Lower bounds of time only: a machine may be slow, a wire is never fast.
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -49,6 +50,27 @@ TEST(Description, IsWhatTheDeviceSays) {
   std::getline(errors, text);
   EXPECT_EQ(text, "19");
   ibv_free_device_list(list);
+}
+
+TEST(Counters, FollowTheTraffic) {
+  const std::string folder = std::string(std::getenv("RAILGAUGE_SIM_SYSFS")) + "/class/infiniband/ndr0/ports/1/counters/";
+  const auto counter = [&](const char* name) {
+    std::ifstream file(folder + name);
+    long value = -1;
+    file >> value;
+    return value;
+  };
+  const long words = counter("port_xmit_data");
+  const long packets = counter("port_rcv_packets");
+  {
+    IbPair p({});
+    ASSERT_EQ(p.a.post(IBV_WR_RDMA_WRITE, 8200, p.b.address()), 0);  // 3 packets of at most 4096 B
+    ASSERT_EQ(p.a.next_status(), IBV_WC_SUCCESS);
+    ASSERT_EQ(p.b.post(IBV_WR_RDMA_READ, 400, p.a.address()), 0);
+    ASSERT_EQ(p.b.next_status(), IBV_WC_SUCCESS);
+  }
+  EXPECT_EQ(counter("port_xmit_data") - words, (8200 + 400) / 4);
+  EXPECT_EQ(counter("port_rcv_packets") - packets, 4);
 }
 
 TEST(Pace, LetsNoMoreThroughThanTheWire) {

@@ -46,5 +46,5 @@ run ib_atomic_bw -n 1000
 run ib_write_lat -n 1000 -s 8
 run ib_send_lat -n 1000
 run ib_read_lat -n 1000
-rm -f "/dev/shm/railgauge-sim-$(id -u)-$RAILGAUGE_SIM_FABRIC.v1"
+rm -f "/dev/shm/railgauge-sim-$(id -u)-$RAILGAUGE_SIM_FABRIC.v2"
 exit $failed
