@@ -161,7 +161,7 @@ TEST(Heartbeat, KeepsTwoIdleSidesTogether) {
 TEST(Heartbeat, ReceiveBeatsToo) {
   auto pair = channel_pair();
   auto other = std::async(std::launch::async, [&] { return pair.server.receive(soon()).type; });
-  EXPECT_EQ(Heartbeat(pair.client, milliseconds(1500)).wait({}, Deadline::after(milliseconds(2200))).end, WaitEnd::deadline);
+  EXPECT_EQ(Heartbeat(pair.client, milliseconds(2500)).wait({}, Deadline::after(milliseconds(3200))).end, WaitEnd::deadline);
   pair.client.send(MessageType::bye, {}, soon());
   EXPECT_EQ(other.get(), MessageType::bye);
 }

@@ -211,7 +211,7 @@ TEST(Session, DifferingMajorIsSaidOnBothSides) {
   options.version = {2, 0};
   EXPECT_THAT(thrown_by([&] { connect_client(options, soon()); }).what(), HasSubstr("speaks control protocol 1.3, this side 2.0: use the same major version"));
   EXPECT_TRUE(soon_true([&] { return server.counts().refused == 1; }));
-  std::this_thread::sleep_for(milliseconds(20));
+  std::this_thread::sleep_for(milliseconds(200));  // counted first, then logged
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("speaks control protocol 2.0, this side 1.3"));
 }
 
@@ -297,11 +297,14 @@ TEST(Session, GarbageCostsOneConnection) {
 TEST(Session, ComplaintsAreLoggedOnceASecondAtMost) {
   Acceptor server(local(kToken));
   ::testing::internal::CaptureStderr();
+  auto begin = Clock::now();
   for (int i = 0; i < 30; ++i) thrown_by([&] { connect_client(call(server, "another-token-of-tests"), soon()); });
   EXPECT_TRUE(soon_true([&] { return server.counts().wrong_proofs == 30; }));
   std::this_thread::sleep_for(milliseconds(1100));
   std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 3);
+  auto elapsed_s = std::chrono::ceil<seconds>(Clock::now() - begin).count();
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), elapsed_s + 1);
+  EXPECT_LT(elapsed_s + 1, 30) << "too slow a machine for this test to say anything";
   EXPECT_THAT(log, AllOf(HasSubstr("wrong token"), HasSubstr("more since the last such line")));
   EXPECT_THAT(log, AllOf(Not(HasSubstr(kToken)), Not(HasSubstr("another-token"))));
 }
