@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "results/describe.h"
 
 namespace railgauge::rates {
@@ -10,7 +12,23 @@ void describe(results::Io& io, Term& term) {
   io.field("informational", term.informational);
 }
 
+namespace {
+
+/// A term that came out as no number is left out with a note; a record must not be lost to one.
+void leave_out_broken_terms(Expectation& expectation) {
+  for (std::size_t i = expectation.terms.size(); i-- > 0;) {
+    if (std::isfinite(expectation.terms[i].gbit_per_s)) continue;
+    expectation.notes.push_back(expectation.terms[i].name + ": left out, its rate is not a finite number");
+    if (expectation.limiting && *expectation.limiting == i) expectation.limiting.reset();
+    if (expectation.limiting && *expectation.limiting > i) --*expectation.limiting;
+    expectation.terms.erase(expectation.terms.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+}  // namespace
+
 void describe(results::Io& io, Expectation& expectation) {
+  if (!io.reading()) leave_out_broken_terms(expectation);
   io.field("terms", expectation.terms);
   std::optional<std::uint64_t> limiting;
   if (expectation.limiting) limiting = *expectation.limiting;

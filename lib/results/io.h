@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -91,9 +93,16 @@ void transfer(Io& io, T& value) {
   describe(io, value);
 }
 
+/// A quotient by zero or the like: not known, and JSON has no word for it.
+template <typename T>
+bool is_no_number(const std::optional<T>& value) {
+  if constexpr (std::is_same_v<T, double>) return value && !std::isfinite(*value);
+  return false;
+}
+
 template <typename T, typename... Range>
 void transfer(Io& io, std::optional<T>& value, Range... range) {
-  if (io.null(!value)) {
+  if (io.null(!value || is_no_number(value))) {
     value.reset();
     return;
   }
@@ -123,6 +132,7 @@ void transfer(Io& io, std::map<std::string, T>& values) {
 /// `"key": number`, or `"key": null, "key_reason": "why"`.
 template <typename T, typename... Range>
 void transfer_with_reason(Io& io, const std::string& key, std::optional<T>& value, std::string& reason, Range... range) {
+  if (is_no_number(value)) reason = "not a finite number";
   io.enter(key);
   transfer(io, value, range...);
   io.leave();
@@ -169,6 +179,10 @@ template <typename T, typename... Range>
 void Io::field_or_null(const std::string& key, T& value, T sentinel, Range... range) {
   std::optional<T> present;
   if (value != sentinel) present = value;
+  if (!reading() && is_no_number(present)) {
+    enter(key);
+    fail("a finite number to write");
+  }
   field(key, present, range...);
   if (reading()) value = present.value_or(sentinel);
 }

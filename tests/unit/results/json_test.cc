@@ -114,11 +114,31 @@ TEST(SideResultJson, PutsTheReasonBesideTheNull) {
 }
 
 TEST(Writer, NeverWritesNotANumber) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Measurement measurement;
-  measurement.expectation.terms.push_back({"port", std::numeric_limits<double>::infinity(), "", ""});
+  measurement.expectation.terms.resize(3);
+  measurement.expectation.terms[1].name = "PCIe";
+  measurement.expectation.terms[1].gbit_per_s = kInfinity;
+  measurement.expectation.terms[2].gbit_per_s = 57.6;
+  measurement.expectation.limiting = 2;
+  measurement.verdict.fraction = -kInfinity;
+  measurement.latency.emplace();
+  measurement.latency->p50_ns = stats::Value::of(std::numeric_limits<double>::quiet_NaN());
   Record record;
   record.measurements.push_back(measurement);
-  EXPECT_EQ(data_error([&] { record_to_json(record); }), "measurements[0].expectation.terms[0].gbit_per_s: expected a finite number to write");
+  json written = json::parse(record_to_json(record))["measurements"][0];
+  EXPECT_TRUE(written["verdict"]["fraction"].is_null());
+  EXPECT_TRUE(written["latency"]["p50_ns"].is_null());
+  EXPECT_EQ(written["latency"]["p50_ns_reason"], "not a finite number");
+  EXPECT_EQ(written["expectation"]["terms"].size(), 2U);
+  EXPECT_EQ(written["expectation"]["limiting"], 1);
+  EXPECT_EQ(written["expectation"]["notes"][0], "PCIe: left out, its rate is not a finite number");
+}
+
+TEST(Writer, RefusesAPlanWithNoNumber) {
+  plan::Plan plan;
+  plan.tcp.pacing_gbit_per_s = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(data_error([&] { plan_to_json(plan); }), "tcp.pacing_gbit_per_s: expected a finite number to write");
 }
 
 TEST(Writer, ReplacesBytesThatAreNotUtf8) {

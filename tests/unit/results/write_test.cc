@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,6 +96,40 @@ TEST_F(WriteRecord, NamesTheFileAndTheReasonWhenItCannot) {
     EXPECT_EQ(error.kind(), ErrorKind::system);
     EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("No such file or directory")));
   }
+}
+
+/// Files may not grow beyond `bytes` while this lives: what a full disk looks like to write(2).
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+TEST_F(WriteRecord, NamesTheFileWhenTheDiskIsFullAndLeavesNothing) {
+  std::string path = directory_ + "/full.json";
+  std::string message = "nothing thrown";
+  {
+    FileSizeLimit limit(100);
+    try {
+      write_record_text(path, std::string(5000, 'x'));
+    } catch (const Error& error) {
+      message = error.what();
+    }
+  }
+  EXPECT_THAT(message, testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("File too large")));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
 TEST_F(WriteRecord, LeavesNoTemporaryFileBeside) {
