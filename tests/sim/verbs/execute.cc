@@ -59,6 +59,7 @@ const MrShared* check_remote(SimQp& qp, std::uint32_t rkey, std::uint64_t addres
   } else if (!inside(*mr, address, length)) {
     outcome = failed(IBV_WC_REM_ACCESS_ERR, kVendorRemoteRange);
   } else {
+    if (rkey != qp.target.prepared_key) prepare_region(qp.target, *mr, rkey);
     return mr;
   }
   return nullptr;

@@ -36,6 +36,7 @@ inline bool write_at_once(SimQp& qp, const ibv_send_wr& wr) noexcept {
     from = reinterpret_cast<const char*>(owner_address(*local, s.addr));
   }
   const std::uint64_t remote = wr.wr.rdma.remote_addr;
+  if (wr.wr.rdma.rkey != t.prepared_key) return false;
   const MrShared* region = find_region(theirs, wr.wr.rdma.rkey);
   if (region == nullptr || region->pd != t.qp->pd || (region->access & IBV_ACCESS_REMOTE_WRITE) == 0) return false;
   if (!inside(*region, remote, s.length)) return false;

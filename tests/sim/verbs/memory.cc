@@ -91,7 +91,7 @@ bool remap(std::uint64_t lo, std::uint64_t hi) noexcept {
     if (put <= 0 || static_cast<std::uint64_t>(put) % kPage != 0) return false;
     at += static_cast<std::uint64_t>(put);
   }
-  return mmap(reinterpret_cast<void*>(lo), hi - lo, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+  return mmap(reinterpret_cast<void*>(lo), hi - lo, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
               static_cast<off_t>(lo)) != MAP_FAILED;
 }
 

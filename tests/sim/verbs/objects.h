@@ -47,6 +47,7 @@ struct Peer {
   std::atomic<bool> dead{false};
   std::mutex mutex;
   std::unordered_map<std::uint64_t, char*> windows;  ///< mapped gigabytes of its memory, by address >> 30
+  std::unordered_set<std::uint32_t> prepared;        ///< keys of regions whose pages are mapped here
   std::unordered_map<int, int> pipes;                ///< its pipes opened here, by its number
 
   template <class Record>
@@ -123,6 +124,7 @@ struct Target {
   Peer* peer = nullptr;
   QpShared* qp = nullptr;
   std::uint32_t qpn = 0;
+  std::uint32_t prepared_key = 0;  ///< the region used last, its pages mapped here
   Window window;
 };
 

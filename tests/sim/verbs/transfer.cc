@@ -1,5 +1,6 @@
 #include "transfer.h"
 
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -59,6 +60,24 @@ char* reach(Target& t, const MrShared& mr, std::uint64_t address, std::uint64_t 
   if (char* at = direct(t, mr, address, length); at != nullptr) return at;
   if (address < mr.reach_lo || address + length > mr.reach_hi) return nullptr;
   return map_window(*t.peer, address, t.window) ? direct(t, mr, address, length) : nullptr;
+}
+
+void prepare_region(Target& t, const MrShared& mr, std::uint32_t key) noexcept {
+  t.prepared_key = key;
+  if (t.peer->own_process) return;
+  {
+    const std::lock_guard guard(t.peer->mutex);
+    if (!t.peer->prepared.insert(key).second) return;
+  }
+  for (std::uint64_t at = mr.reach_lo; at < mr.reach_hi;) {
+    Window window;
+    if (!map_window(*t.peer, at, window)) return;
+    const std::uint64_t end = std::min(mr.reach_hi, window.hi);
+#ifdef MADV_POPULATE_WRITE
+    madvise(window.base + (at - window.lo), end - at, MADV_POPULATE_WRITE);  // since Linux 5.14; only a help
+#endif
+    at = end;
+  }
 }
 
 bool write_in_pieces(Target& t, const MrShared& mr, std::uint64_t address, const char* from, std::uint64_t length) noexcept {

@@ -12,6 +12,10 @@ inline std::uint64_t owner_address(const MrShared& mr, std::uint64_t iova) noexc
   return mr.address + (iova - mr.iova);
 }
 
+/// Maps the pages of a region before its first use, as a NIC has them translated before the first message: page faults
+/// are no part of what is measured.
+void prepare_region(Target& t, const MrShared& mr, std::uint32_t key) noexcept;
+
 /// Where [address, +length) of the owner can be touched directly, or null.
 inline char* direct(Target& t, const MrShared& mr, std::uint64_t address, std::uint64_t length) noexcept {
   if (t.peer->own_process) return reinterpret_cast<char*>(address);
