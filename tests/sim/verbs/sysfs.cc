@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "proc.h"
+
 namespace railgauge::simverbs {
 
 namespace {
@@ -131,6 +133,21 @@ struct PrivateFolder {
   }
 };
 
+const std::string kPrefix = "/tmp/railgauge-sim-";
+
+/// Folders of processes that were killed before they could remove them. Another user's cannot be removed, and stay.
+void remove_abandoned_folders() {
+  std::error_code ignored;
+  std::vector<fs::path> abandoned;
+  for (const auto& entry : fs::directory_iterator("/tmp", ignored)) {
+    const std::string path = entry.path().string();
+    if (path.rfind(kPrefix, 0) != 0) continue;
+    const auto pid = static_cast<std::uint32_t>(std::strtoul(path.c_str() + kPrefix.size(), nullptr, 10));
+    if (pid != 0 && process_start_time(pid) == 0) abandoned.push_back(entry.path());
+  }
+  for (const auto& path : abandoned) fs::remove_all(path, ignored);
+}
+
 }  // namespace
 
 void write_sysfs(std::vector<SimDevice*>& devices) {
@@ -138,8 +155,9 @@ void write_sysfs(std::vector<SimDevice*>& devices) {
   if (const char* given = std::getenv("RAILGAUGE_SIM_SYSFS"); given != nullptr && *given != '\0') {
     root = given;
   } else {
-    char name[] = "/tmp/railgauge-sim-XXXXXX";
-    if (mkdtemp(name) == nullptr) return std::perror("railgauge-sim: mkdtemp /tmp/railgauge-sim-XXXXXX");
+    remove_abandoned_folders();
+    std::string name = kPrefix + std::to_string(getpid()) + "-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) return std::perror("railgauge-sim: mkdtemp below /tmp");
     static PrivateFolder folder{name};
     root = folder.path;
   }
