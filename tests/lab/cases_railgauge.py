@@ -73,7 +73,7 @@ def mtu_difference_is_explained(hosts):
     lines = [d for d in record["differences"] if "MTU" in d["what"] and d["matters"]]
     check(any("1024" in d["client"] and "4096" in d["server"] for d in lines), f"differences: {record['differences']}")
     for side in rdma_rows(record)[0]["sides"]:
-        check(side["settings"].get("path_mtu_bytes") == "1024", f"{side['role']}: {side['settings']}")
+        check(side["settings"].get("mtu_bytes") == "1024", f"{side['role']}: {side['settings']}")
 
 
 @case(limit_s=60)
@@ -139,7 +139,7 @@ def packet_loss_is_named(hosts):
     record = record_of(hosts, result)
     row, = rdma_rows(record)
     check(row["outcome"] == "done", f"{row['outcome']}: {row['reason']}")
-    moved = {c["name"] for side in row["sides"] for c in side["counters"] if (c["delta"].get("value") or 0) > 0}
+    moved = {c["name"] for side in row["sides"] for c in side["counters"] if (c["delta"] or 0) > 0}
     check(moved & {"out_of_seq_request", "rcvd_seq_err", "duplicate_request", "retry_exceeded_err", "completer_retry_err"},
           f"no counter of repair moved: {moved}")
     names(record, "loss|lost|sequence|repeat|retransmi")
