@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <optional>
+#include <system_error>
+#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "control/heartbeat.h"
+#include "control/socket.h"
 
 namespace railgauge::control {
 namespace {
@@ -21,13 +26,24 @@ struct FreeAddresses {
 };
 using AddressList = std::unique_ptr<addrinfo, FreeAddresses>;
 
-/// What a look-up in progress points to; must outlive it.
+/// A look-up in a thread of its own. Two hold it, the thread and the one that waits; the last to leave frees it, so that
+/// a look-up that outlasts the wait ends by itself.
 struct Lookup {
   std::string host;
   std::string service;
-  addrinfo hints{};
-  gaicb request{};
+  int code = 0;
+  int system_error = 0;
+  AddressList result{};
+  WakeEvent finished{};
+  std::atomic<bool> has_result{false};  // releases code, system_error and result to the one that waits
+  std::atomic<int> holders{2};
 };
+struct Leave {
+  void operator()(Lookup* lookup) const noexcept {
+    if (lookup->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lookup;
+  }
+};
+using HeldLookup = std::unique_ptr<Lookup, Leave>;
 
 addrinfo stream_hints(int flags) {
   addrinfo hints{};
@@ -36,37 +52,33 @@ addrinfo stream_hints(int flags) {
   return hints;
 }
 
-timespec timespec_of(Clock::duration duration) {
-  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
-  return {static_cast<time_t>(seconds.count()), static_cast<long>((duration - seconds).count())};
+void run(HeldLookup lookup) {
+  addrinfo hints = stream_hints(AI_ADDRCONFIG);
+  addrinfo* list = nullptr;
+  lookup->code = ::getaddrinfo(lookup->host.c_str(), lookup->service.c_str(), &hints, &list);
+  lookup->system_error = errno;
+  lookup->result.reset(list);
+  lookup->has_result.store(true, std::memory_order_release);
+  lookup->finished.set();
 }
 
-std::string why(int code) { return code == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(code); }
-
 AddressList look_up(const std::string& host, const std::string& service, Deadline deadline) {
-  auto lookup = std::make_unique<Lookup>();
-  lookup->host = host;
-  lookup->service = service;
-  lookup->hints = stream_hints(AI_ADDRCONFIG);
-  lookup->request.ar_name = lookup->host.c_str();
-  lookup->request.ar_service = lookup->service.c_str();
-  lookup->request.ar_request = &lookup->hints;
-  std::array<gaicb*, 1> list{&lookup->request};
-  if (int code = ::getaddrinfo_a(GAI_NOWAIT, list.data(), 1, nullptr); code != 0) {
-    throw Error(ErrorKind::system, fmt::format("getaddrinfo_a {}: {}", host, why(code)));
+  HeldLookup lookup(new Lookup{host, service});
+  try {
+    std::thread([other = HeldLookup(lookup.get())]() mutable { run(std::move(other)); }).detach();
+  } catch (const std::system_error& error) {
+    throw system_error(fmt::format("start a thread to look up {}", printable(host)), error.code().value());
   }
-  while (::gai_error(&lookup->request) == EAI_INPROGRESS && !deadline.passed()) {
-    timespec left = timespec_of(deadline.remaining());
-    (void)::gai_suspend(list.data(), 1, &left);
+  pollfd finished{lookup->finished.fd(), POLLIN, 0};
+  (void)poll_until({&finished, 1}, deadline);
+  if (!lookup->has_result.load(std::memory_order_acquire)) {
+    throw Error(ErrorKind::timeout, fmt::format("{}: the name was not resolved in the time allowed; give a numeric address or look at /etc/resolv.conf", printable(host)));
   }
-  int code = ::gai_error(&lookup->request);
-  if (code == EAI_INPROGRESS) {
-    // The resolver's thread still writes into it: it is left to it, a few hundred bytes.
-    if (::gai_cancel(&lookup->request) != EAI_CANCELED) (void)lookup.release();
-    throw Error(ErrorKind::timeout, fmt::format("{}: the name was not resolved in the time allowed; give a numeric address or look at /etc/resolv.conf", host));
+  if (lookup->code != 0) {
+    std::string why = lookup->code == EAI_SYSTEM ? errno_text(lookup->system_error) : ::gai_strerror(lookup->code);
+    throw Error(ErrorKind::peer, fmt::format("unknown host {}: {}", printable(host), why));
   }
-  if (code != 0) throw Error(ErrorKind::peer, fmt::format("unknown host {}: {}", printable(host), why(code)));
-  return AddressList(lookup->request.ar_result);
+  return std::move(lookup->result);
 }
 
 std::string text_of_address(const addrinfo& info) {

@@ -19,8 +19,8 @@ struct SocketAddress {
 };
 
 /// All stream addresses of a host name or numeric address, in the resolver's order, none twice. Throws Error{peer} for an
-/// unknown host and Error{timeout} when the resolver does not answer in time: names are looked up by getaddrinfo_a(3)
-/// because getaddrinfo(3) has no deadline; a look-up that cannot be cancelled is left to end by itself.
+/// unknown host and Error{timeout} when the resolver does not answer in time: getaddrinfo(3) has no deadline, so that names
+/// are looked up in a detached thread, which ends by itself when it is no longer waited for.
 std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port, Deadline deadline);
 
 /// "host:port", with brackets around an IPv6 address.

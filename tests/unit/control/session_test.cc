@@ -9,6 +9,7 @@
 #include "control/connect.h"
 #include "control/heartbeat.h"
 #include "control/messages.h"
+#include "control/resolve.h"
 #include "support.h"
 
 namespace railgauge::control {
@@ -325,6 +326,15 @@ TEST(Connect, UnknownHostIsNamed) {
   Error error = thrown_by([&] { connect_client({.host = "no-such-host.invalid"}, soon()); });
   EXPECT_THAT(error.what(), HasSubstr("no-such-host.invalid"));
   EXPECT_EQ(thrown_by([&] { connect_client({.host = ""}, soon()); }).kind(), ErrorKind::usage);
+}
+
+// Under the sanitizers: the look-up that nobody waits for any more touches nothing that is gone, and leaves nothing behind.
+TEST(Connect, LookUpThatOutlastsItsDeadlineIsLeft) {
+  for (int i = 0; i < 20; ++i) {
+    Error error = thrown_by([&] { resolve("no-such-host.invalid", 18651, Deadline::after(milliseconds(0))); });
+    EXPECT_TRUE(error.kind() == ErrorKind::timeout || error.kind() == ErrorKind::peer) << error.what();
+  }
+  std::this_thread::sleep_for(milliseconds(100));
 }
 
 TEST(Connect, ListenerThatNeverAnswersEndsAtTheDeadline) {
