@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <latch>
@@ -19,6 +20,7 @@
 #include "host/gid_choice.h"
 #include "host/snapshot.h"
 #include "verbs/check.h"
+#include "verbs/cm.h"
 #include "verbs/event_watcher.h"
 
 namespace railgauge::bench {
@@ -81,6 +83,7 @@ class RdmaEngine final : public Engine {
     o.simulated = device_->simulated();
     o.software = device_->software();
     choose_gid(o, peer);
+    if (uses_cm()) offer_cm(o);
     for (auto& group : groups_) {
       auto infos = group->qp_infos(random_psns(group->layout().lanes));
       o.qps.insert(o.qps.end(), infos.begin(), infos.end());
@@ -89,19 +92,21 @@ class RdmaEngine final : public Engine {
     return o;
   }
 
-  void connect(const transport::Offer& peer, Deadline) override {
+  void connect(const transport::Offer& peer, Deadline deadline) override {
     agreement_ = agree(plan_, offer_, peer, *device_);
     std::size_t first = 0;
+    std::vector<ibv_qp*> qps;
     for (auto& group : groups_) {
       std::uint32_t lanes = group->layout().lanes;
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) verbs::reset_to_init(group->queue().qp(lane), init_settings(*group));
-      group->prepare(std::span(peer.qps).subspan(first, lanes));
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        verbs::init_to_rtr(group->queue().qp(lane), path_settings(peer, peer.qps[first + lane]));
-        verbs::rtr_to_rts(group->queue().qp(lane), send_settings(offer_.qps[first + lane].psn));
+        qps.push_back(group->queue().qp(lane));
+        verbs::reset_to_init(qps.back(), init_settings(*group));
       }
+      group->prepare(std::span(peer.qps).subspan(first, lanes));
       first += lanes;
     }
+    if (uses_cm()) connect_by_cm(qps, peer, deadline);
+    else connect_by_hand(qps, peer);
     data_in_order_ = ask_data_in_order();
   }
 
@@ -118,6 +123,37 @@ class RdmaEngine final : public Engine {
   }
 
  private:
+  /// iWARP has no other way.
+  bool uses_cm() const { return device_->iwarp() || plan_.rdma.connect == plan::ConnectBy::rdma_cm; }
+
+  /// The connection manager finds the device by the address, so it must be one of the RDMA interface: the GID's where it has one.
+  void offer_cm(transport::Offer& o) {
+    o.rdma_cm_address = local_address_;
+    if (o.gid_index >= 0 && o.link_layer == "Ethernet" && !device_->iwarp()) o.rdma_cm_address = verbs::ip_of_gid(verbs::parse_gid(o.gid));
+    if (side_ == Side::client) return;
+    cm_.emplace(verbs::CmConnections::listen(o.rdma_cm_address));
+    o.rdma_cm_port = cm_->port();
+  }
+
+  void connect_by_cm(const std::vector<ibv_qp*>& qps, const transport::Offer& peer, Deadline deadline) {
+    verbs::CmSettings settings{.traffic_class = static_cast<std::uint8_t>(plan_.rdma.traffic_class),
+                               .retry_count = agreement_.retry_count,
+                               .rnr_retry = 7,
+                               .initiator_reads = agreement_.initiator_reads,
+                               .responder_reads = agreement_.responder_reads,
+                               .timeout_code = static_cast<std::uint8_t>(plan_.rdma.timeout_code),
+                               .mtu_bytes = agreement_.mtu_bytes};
+    if (side_ == Side::server) cm_->accept(settings, qps, deadline);
+    else cm_.emplace(verbs::CmConnections::connect(settings, qps, peer.rdma_cm_address, peer.rdma_cm_port, deadline));
+  }
+
+  void connect_by_hand(const std::vector<ibv_qp*>& qps, const transport::Offer& peer) const {
+    for (std::size_t i = 0; i < qps.size(); ++i) {
+      verbs::init_to_rtr(qps[i], path_settings(peer, peer.qps[i]));
+      verbs::rtr_to_rts(qps[i], send_settings(offer_.qps[i].psn));
+    }
+  }
+
   void choose_device() {
     host::DeviceChoice choice = host::choose_device(facts_, {.device = wish_.device, .port = wish_.port, .local_ip = local_address_, .peer_link_layer = {}});
     placement_ = wish_;
@@ -141,29 +177,30 @@ class RdmaEngine final : public Engine {
     bool atomic = plan_.operation == Operation::fetch_add || plan_.operation == Operation::compare_swap;
     if (atomic && device_->limits().atomic_cap == IBV_ATOMIC_NONE)
       throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device_->name()));
-    if (device_->iwarp() || plan_.rdma.connect == plan::ConnectBy::rdma_cm)
-      throw Error(ErrorKind::unsupported, fmt::format("{}: connecting by rdma_cm is not built yet{}", device_->name(), device_->iwarp() ? ", and iWARP needs it" : ""));
-    if (plan_.rdma.rate_limit_gbit_per_s > 0) throw Error(ErrorKind::unsupported, "--rate-limit is not built yet for RDMA: leave it out");
   }
 
-  /// Two sides on one host share its CPUs: the server takes the second half.
   void choose_cpus() {
     auto threads = static_cast<std::size_t>(plan_.threads) + (plan_.under_load ? 1 : 0);
+    host::CpuChoice choice = host::choose_cpus(facts_, device_->name(), static_cast<int>(same_host() ? 2 * threads : threads));
+    if (!placement_.numa_node) placement_.numa_node = choice.numa_node;
     if (!placement_.cpus.empty()) {
       choices_.push_back("CPUs as asked for");
-    } else {
-      bool shared = same_host();
-      host::CpuChoice choice = host::choose_cpus(facts_, device_->name(), static_cast<int>(shared ? 2 * threads : threads));
-      std::size_t first = shared && side_ == Side::server ? threads : 0;
-      if (choice.cpus.size() >= first + threads && (!shared || choice.cpus.size() >= 2 * threads)) {
-        auto begin = choice.cpus.begin() + static_cast<std::ptrdiff_t>(first);
-        placement_.cpus.assign(begin, begin + static_cast<std::ptrdiff_t>(threads));
-        choices_.push_back(choice.reason);
-      } else {
-        choices_.push_back(choice.cpus.empty() ? choice.reason : fmt::format("threads are not bound: {} CPUs for {} threads", choice.cpus.size(), threads));
-      }
-      if (!placement_.numa_node) placement_.numa_node = choice.numa_node;
+      return;
     }
+    if (!same_host()) {
+      placement_.cpus = choice.cpus;
+      choices_.push_back(choice.reason);
+      return;
+    }
+    // Two sides on one host must not share a CPU: the server takes the second half, of any node when the NIC's is unknown.
+    std::vector<int> cpus = choice.cpus.size() >= 2 * threads ? choice.cpus : allowed_cpus();
+    if (cpus.size() < 2 * threads) {
+      choices_.push_back(fmt::format("threads are not bound: both sides on this host are {} threads on {} CPUs", 2 * threads, cpus.size()));
+      return;
+    }
+    auto begin = cpus.begin() + static_cast<std::ptrdiff_t>(side_ == Side::server ? threads : 0);
+    placement_.cpus.assign(begin, begin + static_cast<std::ptrdiff_t>(threads));
+    choices_.push_back(fmt::format("CPU {}: both sides are on this host and take CPUs of their own", fmt::join(placement_.cpus, ",")));
   }
 
   void choose_gid(transport::Offer& o, const transport::Offer* peer) {
@@ -354,6 +391,7 @@ class RdmaEngine final : public Engine {
   std::optional<verbs::Device> device_;
   verbs::PdHandle pd_;
   std::vector<std::unique_ptr<RdmaGroup>> groups_;
+  std::optional<verbs::CmConnections> cm_;
   std::optional<verbs::EventWatcher> watcher_;  // ends first, having acknowledged all it took: QPs end only then
   transport::Offer offer_;
   Agreement agreement_;

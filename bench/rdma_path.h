@@ -28,6 +28,9 @@ nanoseconds stall_limit_of(const plan::RdmaSettings& settings, int retry_count);
 std::string gid_type_text(host::GidType type);
 host::GidType gid_type_from(const std::string& text);
 
+/// The CPUs this process may run on, the highest first: interrupts and the kernel's housekeeping prefer the lowest.
+std::vector<int> allowed_cpus();
+
 /// A random 24-bit packet sequence number per QP: packets of an earlier connection must not be taken for this one's.
 std::vector<std::uint32_t> random_psns(std::size_t count);
 

@@ -84,6 +84,8 @@ loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& s
   s.signal_every = g.signal_every;
   s.iterations = g.load ? 0 : shared.plan.iterations;
   s.times = {.warm_up = shared.plan.warm_up, .duration = shared.plan.duration, .interval = shared.plan.interval};
+  if (!g.load && shared.plan.rdma.rate_limit_gbit_per_s > 0)
+    s.messages_per_s = shared.plan.rdma.rate_limit_gbit_per_s * 1e9 / 8.0 / static_cast<double>(g.message_bytes) / shared.plan.threads;
   // The stream beside a latency measurement lasts until that is over.
   if (g.load) s.times.duration = nanoseconds{};
   s.stall_limit = shared.stall_limit;

@@ -1,7 +1,5 @@
 #include "loops/latency.h"
 
-#include <array>
-
 #include "loops/poll.h"
 
 namespace railgauge::loops {
@@ -9,8 +7,7 @@ namespace railgauge::loops {
 using transport::Completion;
 
 bool SendSide::reap() noexcept {
-  std::array<Completion, 16> done;
-  return took(queue_.poll(done), done);
+  return took(queue_.poll(done_), done_);
 }
 
 bool SendSide::took(int n, std::span<const Completion> done) noexcept {

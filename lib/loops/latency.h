@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -44,7 +45,7 @@ class Sampler {
         warm_up_ticks_(clock.ticks_of(settings.warm_up)),
         duration_ticks_(settings.iterations > 0 ? 0 : clock.ticks_of(settings.duration)),
         wanted_(settings.iterations > 0 ? settings.iterations : ~0ULL),
-        divisor_(settings.halved ? 2 : 1) {}
+        halving_(settings.halved ? 1 : 0) {}
 
   void start(std::uint64_t tick) noexcept {
     window_tick_ = tick + warm_up_ticks_;
@@ -60,7 +61,7 @@ class Sampler {
   bool enough() const noexcept { return samples_ >= wanted_; }
   void add(std::uint64_t begin, std::uint64_t end) noexcept {
     if (!wants(begin)) return;
-    auto ns = static_cast<std::int64_t>(clock_.nanoseconds_of(end - begin) / divisor_);
+    auto ns = static_cast<std::int64_t>(clock_.nanoseconds_of(end - begin) >> halving_);
     recorder_.record(clock_.duration_of(end - window_tick_), nanoseconds(ns));
     if ((++samples_ & kPublishMask) == 0 && live_.messages != nullptr) live_.messages->fetch_add(kPublishMask + 1, std::memory_order_relaxed);
   }
@@ -73,7 +74,7 @@ class Sampler {
   std::uint64_t warm_up_ticks_;
   std::uint64_t duration_ticks_;
   std::uint64_t wanted_;
-  std::uint64_t divisor_;
+  unsigned halving_;
   std::uint64_t window_tick_ = 0;
   std::uint64_t end_tick_ = ~0ULL;
   std::uint64_t samples_ = 0;
@@ -106,6 +107,7 @@ class SendSide {
   std::uint32_t ring_;
   std::uint32_t slot_ = 0;
   std::uint32_t in_flight_ = 0;
+  std::array<transport::Completion, 4> done_;  ///< one request is under way, seldom two
   Fault fault_;
 };
 

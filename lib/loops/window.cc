@@ -20,15 +20,18 @@ WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& se
       stall_ticks_(clock.ticks_of(settings.stall_limit)),
       drain_ticks_(clock.ticks_of(settings.drain_limit)),
       step_(std::lcm<std::uint64_t>(settings.post_batch, settings.signal_every)),
+      messages_per_tick_(settings.messages_per_s / (clock.ticks_per_ns() * 1e9)),
       courtesy_(settings.yields) {}
 
 bool WindowSender::start(std::uint64_t tick) noexcept {
   progress_tick_ = clock_.now();
+  start_tick_ = progress_tick_;
+  if (messages_per_tick_ > 0) budget_ = settings_.post_batch;
   schedule_.start(tick, counters());
   if (schedule_.phase() == Schedule::Phase::window && settings_.iterations > 0) begin_iterations();
   for (std::uint32_t filled = 0; filled + settings_.post_batch <= settings_.depth; filled += settings_.post_batch)
     for (std::uint32_t i = 0; i < lanes_.size() && state_ != State::over; ++i)
-      if (lanes_[i].posted < lanes_[i].limit) post(i, lanes_[i]);
+      if (lanes_[i].posted < lanes_[i].limit && posted_ < budget_) post(i, lanes_[i]);
   return state_ != State::over;
 }
 
@@ -71,7 +74,7 @@ void WindowSender::take_all(std::span<const Completion> batch) noexcept {
 
 void WindowSender::refill(std::uint32_t index) noexcept {
   Lane& lane = lanes_[index];
-  while (lane.posted - lane.completed + settings_.post_batch <= settings_.depth && lane.posted < lane.limit) {
+  while (lane.posted - lane.completed + settings_.post_batch <= settings_.depth && lane.posted < lane.limit && posted_ < budget_) {
     post(index, lane);
     if (state_ == State::over) return;
   }
@@ -80,6 +83,7 @@ void WindowSender::refill(std::uint32_t index) noexcept {
 void WindowSender::post(std::uint32_t index, Lane& lane) noexcept {
   transport::PostResult result = queue_.post(index, lane.slot, settings_.post_batch);
   lane.posted += result.accepted;
+  posted_ += result.accepted;
   if (result.accepted != settings_.post_batch) {
     Completion at{.lane = index, .slot = lane.slot + result.accepted};
     fail({.what = Failure::post, .code = result.error, .receiving = false, .completion = at});
@@ -89,7 +93,14 @@ void WindowSender::post(std::uint32_t index, Lane& lane) noexcept {
   if (lane.slot == settings_.ring) lane.slot = 0;
 }
 
+void WindowSender::spend_time(std::uint64_t tick) noexcept {
+  budget_ = static_cast<std::uint64_t>(static_cast<double>(tick - start_tick_) * messages_per_tick_);
+  if (posted_ == messages_) progress_tick_ = tick;  // nothing is in flight, so nothing can be late
+  for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::running && posted_ < budget_; ++i) refill(i);
+}
+
 void WindowSender::look_at_time(std::uint64_t tick) noexcept {
+  if (state_ == State::running && messages_per_tick_ > 0) spend_time(tick);
   if (state_ == State::running) {
     if (schedule_.due(tick)) {
       bool warming_up = schedule_.phase() == Schedule::Phase::warm_up;
@@ -144,6 +155,7 @@ void WindowSender::begin_iterations() noexcept {
 void WindowSender::begin_drain(std::uint64_t tick) noexcept {
   state_ = State::draining;
   drain_tick_ = tick;
+  budget_ = ~0ULL;
   // The last signalled request must be posted, or what stands before it never completes.
   for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::draining; ++i) {
     lanes_[i].limit = whole_signals(lanes_[i].posted);

@@ -20,6 +20,7 @@ struct WindowSettings {
   std::uint32_t post_batch = 1;
   std::uint32_t signal_every = 1;
   std::uint64_t iterations = 0;         ///< messages per lane in the window (rounded up to whole signals); 0: by Times::duration
+  double messages_per_s = 0;            ///< all lanes together, evenly spread over time; 0: as fast as they go
   Times times;
   nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait for the next completion
   nanoseconds drain_limit = std::chrono::seconds(2);   ///< longest wait without a completion after the window
@@ -65,6 +66,7 @@ class WindowSender {
   void take_all(std::span<const transport::Completion> batch) noexcept;
   void look_at_time(std::uint64_t tick) noexcept;
   void idle() noexcept;
+  void spend_time(std::uint64_t tick) noexcept;
   void begin_iterations() noexcept;
   void begin_drain(std::uint64_t tick) noexcept;
   void fail(const Fault& fault) noexcept;
@@ -84,6 +86,10 @@ class WindowSender {
   const std::uint64_t drain_ticks_;
   const std::uint64_t step_;            ///< lcm of post_batch and signal_every
   std::size_t open_lanes_ = ~std::size_t{0};  ///< lanes that have not reached their limit, once they have one
+  const double messages_per_tick_;      ///< 0: not paced
+  std::uint64_t start_tick_ = 0;
+  std::uint64_t budget_ = ~0ULL;        ///< messages that may have been posted by now, all lanes
+  std::uint64_t posted_ = 0;            ///< messages, all lanes
   std::uint64_t messages_ = 0;          ///< completed, all lanes
   std::uint64_t progress_tick_ = 0;     ///< of the last completion
   std::uint64_t drain_tick_ = 0;

@@ -231,6 +231,19 @@ TEST_F(WindowLoop, ABrokenDeviceEndsWithoutDrain) {
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));
 }
 
+TEST_F(WindowLoop, PacesWhatItPosts) {
+  FakeQueue queue(2);
+  WindowSettings s = window();
+  s.post_batch = 1;
+  s.signal_every = 1;
+  s.messages_per_s = 50'000;
+  WindowOutcome outcome = run_on(queue, s);
+  EXPECT_EQ(outcome.ending, Ending::finished);
+  // 20 ms at 50,000 a second are 1000, less what a preemption at the end may hold back.
+  EXPECT_LE(summary.messages, 1001U + static_cast<std::uint64_t>((summary.elapsed - milliseconds(20)).count() / 20'000));
+  EXPECT_GE(summary.messages, 700U);
+}
+
 TEST_F(WindowLoop, EventsArmThenPollThenWait) {
   FakeQueue queue;
   WindowSettings s = window();

@@ -1,0 +1,58 @@
+#pragma once
+#include <rdma/rdma_cma.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "verbs/handles.h"
+
+namespace railgauge::verbs {
+
+/// Connects queue pairs by librdmacm, which iWARP needs and RoCE and InfiniBand (with IPoIB) can have. One connection per QP;
+/// the QPs are made elsewhere, come in INIT, and are brought to RTS by the attributes that the connection manager gives.
+struct CmSettings {
+  std::uint8_t traffic_class = 0;       ///< type of service, active side
+  std::uint8_t retry_count = 7;
+  std::uint8_t rnr_retry = 7;
+  std::uint8_t initiator_reads = 0;
+  std::uint8_t responder_reads = 0;
+  std::uint8_t timeout_code = 14;
+  int mtu_bytes = 1024;
+};
+
+namespace detail {
+struct CmDestroy {
+  void operator()(rdma_event_channel* channel) const noexcept;
+  void operator()(rdma_cm_id* id) const noexcept;
+};
+}  // namespace detail
+
+using CmChannel = std::unique_ptr<rdma_event_channel, detail::CmDestroy>;
+using CmId = std::unique_ptr<rdma_cm_id, detail::CmDestroy>;
+
+/// Keeps the connections up; declare it after the QPs, so that it ends before them.
+class CmConnections {
+ public:
+  CmConnections(CmConnections&&) = default;
+  CmConnections& operator=(CmConnections&&) = default;
+  ~CmConnections();
+
+  /// Passive side, before the peer knows of it: listens at settings.address, any port. Throws Error.
+  static CmConnections listen(const std::string& address);
+  int port() const;
+  /// Passive side: accepts one connection per QP, in the order that the peer's private data names. Throws Error{timeout, verbs, peer}.
+  void accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, Deadline deadline);
+
+  /// Active side: connects each QP to the peer's listener. Throws Error{timeout, verbs, peer}.
+  static CmConnections connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address, int peer_port, Deadline deadline);
+
+ private:
+  CmConnections();
+  CmChannel channel_;
+  CmId listener_;
+  std::vector<CmId> ids_;
+};
+
+}  // namespace railgauge::verbs
