@@ -1,0 +1,34 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "verbs/device.h"
+
+namespace railgauge::verbs {
+namespace {
+
+TEST(Gid, PrintsAsSysfsDoesAndReadsItBack) {
+  const std::string text = "fe80:0000:0000:0000:0202:c9ff:fe12:3456";
+  ibv_gid gid = parse_gid(text);
+  EXPECT_EQ(gid.raw[0], 0xfe);
+  EXPECT_EQ(gid.raw[11], 0xff);
+  EXPECT_EQ(gid.raw[15], 0x56);
+  EXPECT_EQ(format_gid(gid), text);
+}
+
+TEST(Gid, MapsToTheAddressPeopleKnow) {
+  // ::ffff:a.b.c.d is the IPv4-mapped form (RFC 4291, 2.5.5.2).
+  EXPECT_EQ(ip_of_gid(parse_gid("0000:0000:0000:0000:0000:ffff:c0a8:0a64")), "192.168.10.100");
+  EXPECT_EQ(ip_of_gid(parse_gid("2001:0db8:0000:0000:0000:0000:0000:0017")), "2001:db8::17");
+}
+
+TEST(Gid, RefusesWhatIsNone) {
+  for (const char* text : {"", "fe80", "fe80:::1", "192.168.1.1", "fe80:0000:0000:0000:0202:c9ff:fe12:3456:7"}) EXPECT_THROW(parse_gid(text), Error) << text;
+}
+
+TEST(Mtu, NamesTheFiveOfInfiniBand) {
+  for (int bytes : {256, 512, 1024, 2048, 4096}) EXPECT_EQ(mtu_bytes_of(mtu_of_bytes(bytes)), bytes);
+  for (int bytes : {0, 128, 1500, 4095, 8192}) EXPECT_THROW(mtu_of_bytes(bytes), Error) << bytes;
+}
+
+}  // namespace
+}  // namespace railgauge::verbs
