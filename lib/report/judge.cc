@@ -71,8 +71,13 @@ bool judge_outcome(const Measurement& measurement, Verdict& verdict) {
 
 Verdict judge_latency(const Measurement& measurement, const Thresholds& thresholds, Verdict verdict) {
   verdict.unit = "us";
-  if (!measurement.latency || !measurement.latency->p50_ns.value)
-    return say(verdict, VerdictWord::inconclusive, measurement.latency ? measurement.latency->p50_ns.reason : "no latency was measured");
+  if (!measurement.latency || !measurement.latency->p50_ns.value) {
+    // Nobody asked for a limit: too few samples withhold a percentile, they do not spoil the run.
+    bool asked = thresholds.allowed_p50_us || thresholds.allowed_p99_us;
+    bool counted = measurement.latency && measurement.latency->samples > 0;
+    return say(verdict, asked || !counted ? VerdictWord::inconclusive : VerdictWord::no_criterion,
+               measurement.latency ? measurement.latency->p50_ns.reason : "no latency was measured");
+  }
   const stats::LatencySummary& latency = *measurement.latency;
   double p50_us = *latency.p50_ns.value / 1000;
   verdict.observed = p50_us;

@@ -253,6 +253,18 @@ TEST(Judge, KeepsOutcomesApart) {
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::skipped);
 }
 
+TEST(Judge, WithheldPercentilesSpoilALatencyOnlyWhereTheUserSetALimit) {
+  Measurement m = latency_at(1700, 2100);
+  m.latency->samples = 17;
+  m.latency->p50_ns = stats::Value::missing("17 samples; p50 needs 20");
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::no_criterion);
+  Thresholds limit;
+  limit.allowed_p50_us = 2.5;
+  EXPECT_EQ(judge(m, Record{}, limit).word, VerdictWord::inconclusive);
+  m.latency->samples = 0;
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::inconclusive);
+}
+
 TEST(Judge, HasNoCriterionForLatencyUnlessTheUserGivesOne) {
   Verdict verdict = judge(latency_at(1700, 2100), Record{});
   EXPECT_EQ(verdict.word, VerdictWord::no_criterion);
