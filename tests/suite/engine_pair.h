@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -14,11 +15,15 @@ namespace railgauge::testing_support {
 /// and "the other side's active part has ended".
 class EnginePair {
  public:
-  explicit EnginePair(const plan::Plan& plan) : plan_(plan) {
+  /// `client_faults`: a fault script of the stand-in device (tests/sim/verbs/formats.md) for the client's side only.
+  explicit EnginePair(const plan::Plan& plan, const char* client_faults = "") : plan_(plan) {
     host::Snapshot facts;
     facts.hostname = "here";
+    unsetenv("RAILGAUGE_SIM_FAULTS");
     server_ = bench::make_rdma_engine(plan_, bench::Side::server, facts, "127.0.0.1", "127.0.0.1");
+    setenv("RAILGAUGE_SIM_FAULTS", client_faults, 1);
     client_ = bench::make_rdma_engine(plan_, bench::Side::client, facts, "127.0.0.1", "127.0.0.1");
+    unsetenv("RAILGAUGE_SIM_FAULTS");
   }
 
   void connect() {

@@ -1,0 +1,132 @@
+// Bad days: what the engine says when the device fails as its fault script tells it to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "suite/engine_pair.h"
+
+namespace railgauge {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AnyOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing_support::EnginePair;
+
+plan::Plan write_plan() {
+  plan::Plan p;
+  p.transport = plan::Transport::rdma;
+  p.operation = plan::Operation::write;
+  p.message_bytes = 1000;
+  p.duration = milliseconds(400);
+  p.warm_up = milliseconds(10);
+  p.interval = milliseconds(10);
+  p.verify = true;
+  p.working_set_bytes = 1 << 20;
+  p.rdma.depth = 32;
+  return p;
+}
+
+void run_to_end(EnginePair& pair, Clock::duration limit) {
+  pair.connect();
+  auto begin = Clock::now();
+  pair.run();
+  EXPECT_LT(Clock::now() - begin, limit);
+}
+
+TEST(RdmaFault, AFailedCompletionIsNamedAndWhatThereWasIsKept) {
+  plan::Plan p = write_plan();
+  p.warm_up = milliseconds(0);
+  EnginePair pair(p, "message 5000 status 12");
+  run_to_end(pair, seconds(10));
+  ASSERT_TRUE(pair.client_result.error);
+  EXPECT_EQ(pair.client_result.error->kind, "verbs");
+  EXPECT_EQ(pair.client_result.error->code, 12);
+  EXPECT_THAT(pair.client_result.error->text, HasSubstr("RETRY_EXC_ERR"));
+  ASSERT_TRUE(pair.client_result.sent);
+  EXPECT_LE(pair.client_result.sent->messages, 4999U);
+}
+
+TEST(RdmaFault, AStuckQueueEndsByDeadline) {
+  EnginePair pair(write_plan(), "message 5000 stuck");
+  run_to_end(pair, seconds(15));
+  ASSERT_TRUE(pair.client_result.error);
+  EXPECT_EQ(pair.client_result.error->kind, "timeout");
+}
+
+TEST(RdmaFault, AFlippedByteIsFoundWhereItLies) {
+  plan::Plan p = write_plan();
+  p.iterations = 320;
+  p.warm_up = milliseconds(0);
+  EnginePair pair(p, "message 70 flip byte 5");
+  run_to_end(pair, seconds(10));
+  EXPECT_FALSE(pair.client_result.error);
+  ASSERT_TRUE(pair.server_result.verification);
+  EXPECT_EQ(pair.server_result.verification->checked_bytes, 320'000U);
+  EXPECT_EQ(pair.server_result.verification->mismatched_bytes, 1U);
+  // A page of tallies, then slots of 1000 bytes rounded up to 1024; message 70 is slot 69.
+  EXPECT_EQ(pair.server_result.verification->first_offset, 4096U + 69 * 1024 + 5);
+  ASSERT_TRUE(pair.server_result.error);
+  EXPECT_EQ(pair.server_result.error->kind, "data");
+  EXPECT_EQ(pair.server_result.error->stage, "verify");
+}
+
+TEST(RdmaFault, APortThatGoesDownIsAnEventAndAWarning) {
+  EnginePair pair(write_plan(), "after 100ms port down");
+  run_to_end(pair, seconds(15));
+  EXPECT_THAT(pair.client_result.events, Contains(HasSubstr("PORT_ERR")));
+  EXPECT_THAT(pair.client_result.warnings, Contains(HasSubstr("PORT_ERR")));
+  ASSERT_TRUE(pair.client_result.error);
+  EXPECT_THAT(pair.client_result.error->kind, AnyOf("verbs", "timeout"));
+}
+
+TEST(RdmaFault, ADeviceThatFailsEndsTheRunAtOnce) {
+  plan::Plan p = write_plan();
+  p.duration = seconds(60);
+  EnginePair pair(p, "after 150ms event DEVICE_FATAL");
+  run_to_end(pair, seconds(10));
+  ASSERT_TRUE(pair.client_result.error);
+  EXPECT_THAT(pair.client_result.error->text, HasSubstr("DEVICE_FATAL"));
+}
+
+TEST(RdmaFault, ARefusedRegistrationIsThrownByName) {
+  try {
+    EnginePair pair(write_plan(), "fail reg_mr errno 12");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::verbs);
+    EXPECT_EQ(error.code(), ENOMEM);
+    EXPECT_THAT(error.what(), HasSubstr("ibv_reg_mr"));
+  }
+}
+
+TEST(RdmaFault, APingPongEndsOnBothSidesWhenItsMessageIsLost) {
+  plan::Plan p = write_plan();
+  p.metric = plan::Metric::latency;
+  p.message_bytes = 8;
+  p.rdma.depth = 1;
+  p.operation = plan::Operation::send;
+  EnginePair pair(p, "message 300 stuck");
+  run_to_end(pair, seconds(15));
+  ASSERT_TRUE(pair.client_result.error);
+  EXPECT_EQ(pair.client_result.error->kind, "timeout");
+}
+
+TEST(RdmaUsage, AnUnknownGidIndexIsRefused) {
+  plan::Plan p = write_plan();
+  p.server.gid_index = 13;
+  EnginePair pair(p);
+  EXPECT_THROW(pair.connect(), Error);
+}
+
+TEST(RdmaUsage, MoreQpsThanTheDeviceHasAreRefused) {
+  plan::Plan p = write_plan();
+  p.rdma.qps = 5000;
+  p.message_bytes = 8;
+  EXPECT_THROW(EnginePair{p}, Error);
+}
+
+}  // namespace
+}  // namespace railgauge

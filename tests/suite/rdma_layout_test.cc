@@ -1,0 +1,121 @@
+#include "bench/rdma_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace railgauge::bench {
+namespace {
+
+using plan::Direction;
+using plan::Operation;
+
+plan::Plan plan_of(Operation op, std::uint64_t bytes, int qps, int depth, int batch, int signal) {
+  plan::Plan p;
+  p.transport = plan::Transport::rdma;
+  p.operation = op;
+  p.message_bytes = bytes;
+  p.rdma.qps = qps;
+  p.rdma.depth = depth;
+  p.rdma.post_batch = batch;
+  p.rdma.signal_every = signal;
+  return p;
+}
+
+TEST(Layout, ReadsAreInitiatedByTheSideThatReceives) {
+  plan::Plan p = plan_of(Operation::write, 64, 1, 8, 1, 1);
+  for (auto [op, direction, client] : std::vector<std::tuple<Operation, Direction, bool>>{
+           {Operation::write, Direction::to, true}, {Operation::write, Direction::from, false}, {Operation::read, Direction::from, true},
+           {Operation::read, Direction::to, false}, {Operation::send, Direction::to, true}, {Operation::fetch_add, Direction::from, false}}) {
+    p.operation = op;
+    p.direction = direction;
+    EXPECT_EQ(initiates(p, Side::client), client);
+    EXPECT_EQ(initiates(p, Side::server), !client);
+  }
+  p.direction = Direction::both;
+  EXPECT_TRUE(initiates(p, Side::client) && initiates(p, Side::server));
+}
+
+TEST(Layout, TheDefaultMessageCoversTheWorkingSet) {
+  Group g = lay_out(plan_of(Operation::write, 65536, 1, 128, 1, 4), 256ULL << 20, 4096).front();
+  EXPECT_EQ(g.ring, 4096U);
+  EXPECT_EQ(g.slots_per_lane * g.stride, 256ULL << 20);
+  EXPECT_EQ(g.slots_offset(), 4096U);  // one line of 64 bytes for its tally, on a page of its own
+}
+
+TEST(Layout, KeepsEveryRuleTheLoopsRelyOn) {
+  for (std::uint64_t bytes : {1ULL, 63ULL, 65ULL, 4096ULL, 65537ULL, 8ULL << 20})
+    for (int qps : {1, 3, 100, 1000})
+      for (auto [depth, batch, signal] : std::vector<std::tuple<int, int, int>>{{1, 1, 1}, {24, 3, 4}, {128, 16, 64}, {96, 32, 3}})
+        for (std::uint64_t set : {1ULL << 16, 32ULL << 20}) {
+          Group g = lay_out(plan_of(Operation::send, bytes, qps, depth, batch, signal), std::max(set, bytes), 700).front();
+          SCOPED_TRACE(testing::Message() << bytes << " B, " << qps << " QPs, " << depth << '/' << batch << '/' << signal << ", " << set);
+          EXPECT_EQ(g.ring % static_cast<std::uint32_t>(batch), 0U);
+          EXPECT_EQ(g.ring % static_cast<std::uint32_t>(signal), 0U);
+          EXPECT_EQ(g.ring % g.used_slots, 0U);
+          EXPECT_EQ(g.recv_ring % g.used_slots, 0U);
+          EXPECT_EQ(g.recv_ring % g.recv_batch, 0U);
+          EXPECT_EQ(g.recv_depth % g.recv_batch, 0U);
+          EXPECT_GE(g.recv_depth, 1U);
+          EXPECT_LE(g.recv_depth, 700U);
+          EXPECT_GE(g.stride, bytes);
+          EXPECT_EQ(g.stride % 64, 0U);
+          EXPECT_EQ(g.slots % g.slots_per_lane, 0U);
+          for (std::uint32_t lane : {0U, g.lanes - 1}) EXPECT_LE(g.lane_offset(lane) + g.used_slots * g.stride, g.buffer_bytes());
+          // Slots take what was allowed, or one region where even that is too small.
+          EXPECT_LE(g.slots * g.stride, std::max<std::uint64_t>({set, g.slots_per_lane * g.stride, bytes + 64}));
+        }
+}
+
+TEST(Layout, HostsWithDifferentWorkingSetsAgree) {
+  plan::Plan p = plan_of(Operation::write, 65536, 4, 24, 3, 4);
+  Group large = lay_out(p, 64ULL << 20, 512).front();
+  Group small = lay_out(p, 1ULL << 20, 512).front();
+  std::uint32_t large_slots = large.slots_per_lane;
+  std::uint32_t large_regions = large.regions();
+  large.agree(small.slots_per_lane, small.regions());
+  small.agree(large_slots, large_regions);
+  EXPECT_EQ(large.used_slots, small.used_slots);
+  EXPECT_EQ(large.ring, small.ring);
+  EXPECT_EQ(large.contents, small.contents);
+  for (std::uint32_t lane = 0; lane < 4; ++lane) EXPECT_EQ(large.pattern_offset(lane, 1), small.pattern_offset(lane, 1));
+}
+
+TEST(Layout, LanesThatShareSlotsShareTheirPayload) {
+  plan::Plan p = plan_of(Operation::write, 1 << 20, 8, 4, 1, 1);
+  Group sharing = lay_out(p, 6ULL << 20, 512).front();
+  ASSERT_LT(sharing.regions(), 8U);
+  for (std::uint32_t a = 0; a < 8; ++a)
+    for (std::uint32_t b = 0; b < 8; ++b)
+      if (sharing.lane_offset(a) == sharing.lane_offset(b)) {
+        EXPECT_EQ(sharing.pattern_offset(a, 0), sharing.pattern_offset(b, 0));
+      }
+  // And where only the peer shares: 4 regions there, 6 here, so lanes equal modulo 2 may meet.
+  Group here = lay_out(p, 64ULL << 20, 512).front();
+  here.agree(here.slots_per_lane, 4);
+  EXPECT_EQ(here.contents, 4U);
+  Group both = sharing;
+  both.slots = 6 * both.slots_per_lane;
+  both.agree(both.slots_per_lane, 4);
+  EXPECT_EQ(both.contents, 2U);
+}
+
+TEST(Layout, LoadStandsBesideTheLatency) {
+  plan::Plan p = plan_of(Operation::write, 8, 3, 1, 1, 1);
+  p.metric = plan::Metric::latency;
+  p.under_load = true;
+  std::vector<Group> groups = lay_out(p, 32ULL << 20, 512);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].task, GroupTask::ping_pong_memory);
+  EXPECT_EQ(groups[0].lanes, 1U);
+  EXPECT_EQ(groups[1].task, GroupTask::stream);
+  EXPECT_EQ(groups[1].lanes, 3U);
+  EXPECT_TRUE(groups[1].load);
+}
+
+TEST(Layout, CompareSwapRingsAreEven) {
+  EXPECT_EQ(lay_out(plan_of(Operation::compare_swap, 8, 1, 9, 3, 3), 1 << 20, 512).front().ring % 2, 0U);
+}
+
+}  // namespace
+}  // namespace railgauge::bench
