@@ -66,7 +66,7 @@ rates::Expectation expect_rdma(const Measurement& m, const Record& record, const
   rates::RdmaQuestion question;
   question.operation = operation_of(m.plan.operation);
   question.message_bytes = m.plan.message_bytes;
-  question.path_mtu_bytes = setting(m, "path_mtu_bytes");
+  question.path_mtu_bytes = setting(m, "mtu_bytes");
   question.flow = flow_of(m.plan.direction);
   question.qps = m.plan.rdma.qps * m.plan.threads;
   question.grh = paths.client.gid_index.has_value();

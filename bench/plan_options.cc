@@ -228,6 +228,7 @@ std::vector<Plan> tcp_plans(const PlanOptions& o) {
   base.direction = o.bidirectional           ? plan::Direction::both
                    : o.direction.empty()     ? plan::Direction::to
                                              : plan::direction_from(o.direction);
+  if (o.streams < 1) throw Error(ErrorKind::usage, fmt::format("--streams {} is out of range: use 1 or more", o.streams));
   base.streams = o.streams;
   base.threads = o.threads > 0 ? o.threads : o.streams;
   auto& t = base.tcp;

@@ -215,8 +215,13 @@ Verdict judge(const Measurement& measurement, const Record& record, const Thresh
   } else {
     verdict = judge_bandwidth(measurement, record, thresholds, verdict);
   }
-  // Counters of a software device count its own repair work, not a cable's.
-  if (!any_side(measurement, &results::SideResult::software_device) || any_side(measurement, &results::SideResult::simulated)) judge_cleanliness(measurement, verdict);
+  bool software = any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated);
+  if (software) {
+    // Its counters tell of loss on the path, but they pass no verdict on a cable.
+    add_cause(verdict, {link_state(measurement).sentence, {}});
+  } else {
+    judge_cleanliness(measurement, verdict);
+  }
   return verdict;
 }
 

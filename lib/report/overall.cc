@@ -93,6 +93,17 @@ Verdict met_by_all(const Record& record, std::size_t judged) {
   return out;
 }
 
+/// Every measurement that failed was asked for wrongly (a GID index that is not there, a size beyond the device).
+bool failed_by_usage(const Record& record) {
+  bool any = false;
+  for (const Measurement& measurement : record.measurements) {
+    if (measurement.outcome != Outcome::failed) continue;
+    if (!measurement.error || measurement.error->kind != name_of(ErrorKind::usage)) return false;
+    any = true;
+  }
+  return any;
+}
+
 bool was_interrupted(const Record& record) { return record.outcome == Outcome::partial; }
 
 }  // namespace
@@ -143,6 +154,7 @@ ExitCode exit_code(const Record& record) {
   }
   int worst_severity = worst ? severity(*worst) : -1;
   if (worst_severity >= kKnownBad) return ExitCode::below_expectation;
+  if (failed_by_usage(record)) return ExitCode::usage;
   if (worst_severity >= kNotMeasured || record.error) return ExitCode::not_measured;
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
   if (worst_severity == 0 && !rehearsed) return ExitCode::unsupported;

@@ -148,7 +148,7 @@ void add_findings(Page& page, const Record& record) {
     std::string who = finding.names.front() + (others > 0 ? fmt::format(" and {} more", others) : "");
     Look look = look_of(finding.word);
     std::string glyph = finding.rehearsal ? fmt::format("({})", look.glyph) : look.glyph;
-    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}: {}", who, cause));
+    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}{}: {}", finding.word == VerdictWord::skipped ? "skipped: " : "", who, cause));
     for (const std::string& remedy : finding.remedies) page.paragraph("    → ", remedy);
   }
 }

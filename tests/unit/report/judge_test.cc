@@ -265,6 +265,19 @@ TEST(Judge, WithheldPercentilesSpoilALatencyOnlyWhereTheUserSetALimit) {
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::inconclusive);
 }
 
+TEST(ExitCode, OfMeasurementsAskedForWronglyIsUsage) {
+  Record record;
+  record.measurements.push_back(write_at(98));
+  Measurement& wrong = record.measurements.front();
+  wrong.outcome = Outcome::failed;
+  wrong.error = results::ErrorInfo{"usage", 0, "prepare", "client", "GID index 77 is empty"};
+  wrong.verdict = judge(wrong, record);
+  EXPECT_EQ(exit_code(record), ExitCode::usage);
+  record.measurements.push_back(wrong);
+  record.measurements.back().error->kind = "verbs";
+  EXPECT_EQ(exit_code(record), ExitCode::not_measured);
+}
+
 TEST(Judge, HasNoCriterionForLatencyUnlessTheUserGivesOne) {
   Verdict verdict = judge(latency_at(1700, 2100), Record{});
   EXPECT_EQ(verdict.word, VerdictWord::no_criterion);
