@@ -37,6 +37,17 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
+/// CLI11 would only say that a subcommand is required.
+void refuse_unknown_subcommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().empty() || arguments.front()[0] == '-') return;
+  std::string known;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == arguments.front()) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  throw Error(ErrorKind::usage, fmt::format("\"{}\" is no subcommand: use one of {}", arguments.front(), known));
+}
+
 int run(int argc, char** argv) {
   set_command_line(argc, argv);
   install_signal_handlers();
@@ -56,6 +67,7 @@ int run(int argc, char** argv) {
   add_tcp_command(app, exit_code);
   add_rates_command(app, exit_code);
   auto arguments = arguments_of(argc, argv);
+  refuse_unknown_subcommand(app, arguments);
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);

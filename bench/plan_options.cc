@@ -73,14 +73,18 @@ void fill_rdma_depths(Plan& p, const PlanOptions& o) {
   bool latency = p.metric == Metric::latency;
   p.rdma.post_batch = o.post_batch;
   p.rdma.depth = o.depth > 0 ? o.depth : latency ? 1 : 128;
-  if (o.signal_every > 0) {
-    p.rdma.signal_every = o.signal_every;
-  } else if (latency || p.rdma.depth == 1) {
-    p.rdma.signal_every = 1;
-  } else {
-    // A batch is signalled once; unbatched posts share a completion by fours where the depth allows it.
-    p.rdma.signal_every = p.rdma.post_batch > 1 ? p.rdma.post_batch : p.rdma.depth % 4 == 0 ? 4 : 1;
-  }
+  p.rdma.signal_every = o.signal_every;
+}
+
+/// Where the user does not say: a batch is signalled once; unbatched posts share a completion by as many as depth and
+/// iterations allow. Large messages cost too much time each to be told of them late.
+int usual_signal_every(const Plan& p) {
+  if (p.metric == Metric::latency) return 1;
+  if (p.rdma.post_batch > 1) return p.rdma.post_batch;
+  int most = p.message_bytes <= 4096 ? 32 : 4;
+  for (int every = most; every > 1; every /= 2)
+    if (p.rdma.depth % every == 0 && p.rdma.depth > every && p.iterations % static_cast<std::uint64_t>(every) == 0) return every;
+  return 1;
 }
 
 plan::Direction rdma_direction(const PlanOptions& o, Operation operation) {
@@ -211,6 +215,7 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   for (auto bytes : sizes_of(o, standard)) {
     Plan p = base;
     p.message_bytes = bytes;
+    if (p.rdma.signal_every == 0) p.rdma.signal_every = usual_signal_every(p);
     if (o.preset == "perftest") apply_perftest_preset(p);
     p.label = label_of(p);
     plan::validate(p, plan::Limits{});

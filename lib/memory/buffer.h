@@ -27,6 +27,8 @@ class Buffer {
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t bytes() const noexcept { return bytes_; }  ///< as asked for
+  /// Whole pages, all of them this buffer's own: what a NIC should be given, which knows pages only.
+  std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
   std::span<std::byte> span() const noexcept { return {data_, bytes_}; }
   /// In effect: "4 KiB pages, NUMA node 1", for the record.
   const std::string& placement() const noexcept { return placement_; }

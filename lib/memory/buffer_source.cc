@@ -10,7 +10,7 @@ class HostBlock final : public Block {
  public:
   explicit HostBlock(Buffer buffer) : buffer_(std::move(buffer)) {}
   Registration registration() const override {
-    return {.address = reinterpret_cast<std::uintptr_t>(buffer_.data()), .bytes = buffer_.bytes(), .dmabuf_fd = {}, .dmabuf_offset = 0};
+    return {.address = reinterpret_cast<std::uintptr_t>(buffer_.data()), .bytes = buffer_.mapped_bytes(), .dmabuf_fd = {}, .dmabuf_offset = 0};
   }
   std::byte* host_address() const noexcept override { return buffer_.data(); }
   void fill(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pattern_offset, Pattern pattern) override {

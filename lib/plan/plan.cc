@@ -92,6 +92,16 @@ void check_memory(const Plan& plan, const Limits& limits) {
            format_size(per_thread), plan.threads, format_size(limits.max_memory_bytes));
 }
 
+/// The loops post whole batches and count whole completions, so that iterations are exact only in multiples of both.
+void check_iterations(const Plan& plan) {
+  if (plan.iterations == 0 || plan.transport != Transport::rdma || plan.metric == Metric::latency) return;
+  auto step = static_cast<std::uint64_t>(std::lcm(plan.rdma.post_batch, plan.rdma.signal_every));
+  if (plan.iterations % step == 0) return;
+  std::uint64_t below = plan.iterations / step * step;
+  refuse("--iterations {} is no multiple of --post-batch {} and --signal-every {}: use {}{}", plan.iterations, plan.rdma.post_batch,
+         plan.rdma.signal_every, below > 0 ? fmt::format("{} or ", below) : std::string(), below + step);
+}
+
 void check_times(const Plan& plan, const Limits& limits) {
   if (plan.warm_up < nanoseconds::zero() || plan.warm_up > limits.max_duration)
     refuse("--warm-up {} is out of range: use 0 to {}", format_duration(plan.warm_up), format_duration(limits.max_duration));
@@ -169,6 +179,7 @@ void check_rdma(const Plan& plan) {
   check_range("timeout code", rdma.timeout_code, 1, 31);
   check_rate("--rate-limit", rdma.rate_limit_gbit_per_s);
   if (rdma.max_reads) check_range("outstanding reads", static_cast<std::int64_t>(std::min<std::uint64_t>(*rdma.max_reads, 1U << 30)), 1, 255);
+  check_iterations(plan);
 }
 
 void check_tcp(const Plan& plan) {

@@ -39,6 +39,7 @@ TEST(RdmaPlans, PerftestsLettersMeanWhatTheyMeanThere) {
   EXPECT_EQ(p.iterations, 5000u);
   EXPECT_EQ(p.rdma.qps, 3);
   EXPECT_EQ(p.rdma.depth, 96);
+  EXPECT_EQ(5000 % p.rdma.signal_every, 0);
   EXPECT_EQ(p.direction, Direction::both);
   EXPECT_EQ(p.client.gid_index, 5);
   EXPECT_EQ(p.client.device, "mlx5_7");

@@ -200,5 +200,20 @@ TEST(ExpectedWallTime, HasAnEndForIterations) {
   EXPECT_EQ(expected_wall_time(plan), hours(24) + seconds(5));
 }
 
+TEST(Validate, WantsIterationsThatFillBatchesAndSignals) {
+  // lcm(6, 4) = 12: 780 = 65 · 12; between 768 = 64 · 12 and 780 lies 777.
+  auto with = [](std::uint64_t iterations) {
+    return refusal_after(write_bandwidth(), [iterations](Plan& p) {
+      p.iterations = iterations;
+      p.rdma.depth = 24;
+      p.rdma.post_batch = 6;
+      p.rdma.signal_every = 4;
+    });
+  };
+  EXPECT_EQ(with(780), "accepted");
+  EXPECT_EQ(with(777), "--iterations 777 is no multiple of --post-batch 6 and --signal-every 4: use 768 or 780");
+  EXPECT_EQ(with(5), "--iterations 5 is no multiple of --post-batch 6 and --signal-every 4: use 12");
+}
+
 }  // namespace
 }  // namespace railgauge::plan
