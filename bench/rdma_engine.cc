@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <latch>
@@ -7,19 +6,14 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/tsc.h"
 #include "base/units.h"
 #include "bench/engine.h"
 #include "bench/rdma_group.h"
 #include "bench/rdma_path.h"
+#include "bench/rdma_place.h"
 #include "bench/rdma_report.h"
 #include "bench/rdma_run.h"
-#include "host/cpu_choice.h"
-#include "host/device_choice.h"
-#include "host/gid_choice.h"
-#include "host/snapshot.h"
-#include "verbs/check.h"
 #include "verbs/cm.h"
 #include "verbs/event_watcher.h"
 
@@ -55,34 +49,41 @@ std::uint32_t inline_wish(const Plan& plan) {
   return plan.message_bytes <= most ? static_cast<std::uint32_t>(plan.message_bytes) : 0;
 }
 
+/// What sysfs says and what only verbs knows.
+host::Snapshot completed(host::Snapshot facts) {
+  verbs::merge_into(facts);
+  return facts;
+}
+
 class RdmaEngine final : public Engine {
  public:
   RdmaEngine(const Plan& plan, Side side, const host::Snapshot& local, std::string local_address, std::string peer_address)
-      : plan_(plan), side_(side), facts_(local), local_address_(std::move(local_address)), peer_address_(std::move(peer_address)), wish_(side == Side::client ? plan.client : plan.server) {
-    verbs::merge_into(facts_);
-    choose_device();
-    device_.emplace(verbs::Device::open(*placement_.device));
-    check_port();
-    check_device();
-    watcher_.emplace(device_->context(), *placement_.port);
-    pd_.reset(verbs::check_pointer(ibv_alloc_pd(device_->context()), fmt::format("ibv_alloc_pd on {}", device_->name())));
-    choose_cpus();
+      : plan_(plan),
+        side_(side),
+        facts_(completed(local)),
+        local_address_(local_address),
+        place_({.plan = &plan_, .side = side, .facts = &facts_, .local_address = std::move(local_address), .peer_address = std::move(peer_address)}),
+        device_(verbs::Device::open(place_.device())),
+        domain_(device_) {
+    place_.check(device_);
+    place_.choose_cpus();
+    watcher_.emplace(device_.context(), place_.port());
     create_groups();
   }
 
   transport::Offer offer(const transport::Offer* peer) override {
     transport::Offer o;
-    ibv_port_attr port = device_->query_port(*placement_.port);
-    o.device = device_->name();
-    o.port = *placement_.port;
-    o.link_layer = port.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
-    o.transport = device_->iwarp() ? "iWARP" : "InfiniBand";
+    verbs::PortFacts port = device_.port_facts(place_.port());
+    o.device = device_.name();
+    o.port = place_.port();
+    o.link_layer = name_of(port.link_layer);
+    o.transport = device_.iwarp() ? "iWARP" : "InfiniBand";
     o.lid = port.lid;
-    o.active_mtu_bytes = verbs::mtu_bytes_of(port.active_mtu);
-    o.max_responder_reads = std::min(device_->limits().max_qp_rd_atom, 255);
-    o.simulated = device_->simulated();
-    o.software = device_->software();
-    choose_gid(o, peer);
+    o.active_mtu_bytes = port.active_mtu_bytes;
+    o.max_responder_reads = std::min(device_.limits().max_qp_rd_atom, 255);
+    o.simulated = device_.simulated();
+    o.software = device_.software();
+    place_.choose_gid(device_, peer, o);
     if (uses_cm()) offer_cm(o);
     for (auto& group : groups_) {
       auto infos = group->qp_infos(random_psns(group->layout().lanes));
@@ -93,9 +94,9 @@ class RdmaEngine final : public Engine {
   }
 
   void connect(const transport::Offer& peer, Deadline deadline) override {
-    agreement_ = agree(plan_, offer_, peer, *device_);
+    agreement_ = agree(plan_, offer_, peer, device_);
     std::size_t first = 0;
-    std::vector<ibv_qp*> qps;
+    std::vector<verbs::QpPointer> qps;
     for (auto& group : groups_) {
       std::uint32_t lanes = group->layout().lanes;
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
@@ -124,18 +125,18 @@ class RdmaEngine final : public Engine {
 
  private:
   /// iWARP has no other way.
-  bool uses_cm() const { return device_->iwarp() || plan_.rdma.connect == plan::ConnectBy::rdma_cm; }
+  bool uses_cm() const { return device_.iwarp() || plan_.rdma.connect == plan::ConnectBy::rdma_cm; }
 
   /// The connection manager finds the device by the address, so it must be one of the RDMA interface: the GID's where it has one.
   void offer_cm(transport::Offer& o) {
     o.rdma_cm_address = local_address_;
-    if (o.gid_index >= 0 && o.link_layer == "Ethernet" && !device_->iwarp()) o.rdma_cm_address = verbs::ip_of_gid(verbs::parse_gid(o.gid));
+    if (o.gid_index >= 0 && o.link_layer == "Ethernet" && !device_.iwarp()) o.rdma_cm_address = verbs::ip_of_gid(o.gid);
     if (side_ == Side::client) return;
     cm_.emplace(verbs::CmConnections::listen(o.rdma_cm_address));
     o.rdma_cm_port = cm_->port();
   }
 
-  void connect_by_cm(const std::vector<ibv_qp*>& qps, const transport::Offer& peer, Deadline deadline) {
+  void connect_by_cm(const std::vector<verbs::QpPointer>& qps, const transport::Offer& peer, Deadline deadline) {
     verbs::CmSettings settings{.traffic_class = static_cast<std::uint8_t>(plan_.rdma.traffic_class),
                                .retry_count = agreement_.retry_count,
                                .rnr_retry = 7,
@@ -147,86 +148,10 @@ class RdmaEngine final : public Engine {
     else cm_.emplace(verbs::CmConnections::connect(settings, qps, peer.rdma_cm_address, peer.rdma_cm_port, deadline));
   }
 
-  void connect_by_hand(const std::vector<ibv_qp*>& qps, const transport::Offer& peer) const {
+  void connect_by_hand(const std::vector<verbs::QpPointer>& qps, const transport::Offer& peer) const {
     for (std::size_t i = 0; i < qps.size(); ++i) {
       verbs::init_to_rtr(qps[i], path_settings(peer, peer.qps[i]));
       verbs::rtr_to_rts(qps[i], send_settings(offer_.qps[i].psn));
-    }
-  }
-
-  void choose_device() {
-    host::DeviceChoice choice = host::choose_device(facts_, {.device = wish_.device, .port = wish_.port, .local_ip = local_address_, .peer_link_layer = {}});
-    placement_ = wish_;
-    placement_.device = choice.device;
-    placement_.port = choice.port;
-    choices_.push_back(choice.reason);
-  }
-
-  void check_port() {
-    ibv_port_attr port = device_->query_port(*placement_.port);
-    if (port.state == IBV_PORT_ACTIVE) return;
-    throw Error(ErrorKind::unsupported, fmt::format("port {} of {} is not ACTIVE (state {}): is the cable in and the subnet manager or interface up?",
-                                                    *placement_.port, device_->name(), static_cast<int>(port.state)));
-  }
-
-  void check_device() {
-    ibv_port_attr port = device_->query_port(*placement_.port);
-    if (plan_.message_bytes > port.max_msg_sz)
-      throw Error(ErrorKind::usage, fmt::format("--size {} is larger than {} can send in one message: use {} or less", format_size(plan_.message_bytes),
-                                                device_->name(), format_size(port.max_msg_sz)));
-    bool atomic = plan_.operation == Operation::fetch_add || plan_.operation == Operation::compare_swap;
-    if (atomic && device_->limits().atomic_cap == IBV_ATOMIC_NONE)
-      throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device_->name()));
-  }
-
-  void choose_cpus() {
-    auto threads = static_cast<std::size_t>(plan_.threads) + (plan_.under_load ? 1 : 0);
-    host::CpuChoice choice = host::choose_cpus(facts_, device_->name(), static_cast<int>(same_host() ? 2 * threads : threads));
-    if (!placement_.numa_node) placement_.numa_node = choice.numa_node;
-    if (!placement_.cpus.empty()) {
-      choices_.push_back("CPUs as asked for");
-      return;
-    }
-    if (!same_host()) {
-      placement_.cpus = choice.cpus;
-      choices_.push_back(choice.reason);
-      return;
-    }
-    // Two sides on one host must not share a CPU: the server takes the second half, of any node when the NIC's is unknown.
-    std::vector<int> cpus = choice.cpus.size() >= 2 * threads ? choice.cpus : allowed_cpus();
-    if (cpus.size() < 2 * threads) {
-      choices_.push_back(fmt::format("threads are not bound: both sides on this host are {} threads on {} CPUs", 2 * threads, cpus.size()));
-      return;
-    }
-    auto begin = cpus.begin() + static_cast<std::ptrdiff_t>(side_ == Side::server ? threads : 0);
-    placement_.cpus.assign(begin, begin + static_cast<std::ptrdiff_t>(threads));
-    choices_.push_back(fmt::format("CPU {}: both sides are on this host and take CPUs of their own", fmt::join(placement_.cpus, ",")));
-  }
-
-  void choose_gid(transport::Offer& o, const transport::Offer* peer) {
-    const host::RdmaDevice* device = host::find_device(facts_, device_->name());
-    const host::RdmaPort* port = device != nullptr ? host::find_port(*device, *placement_.port) : nullptr;
-    host::GidQuestion question;
-    question.device = device_->name();
-    if (port != nullptr) question.port = *port;
-    question.port.gids = device_->query_gids(*placement_.port);
-    question.netdevs = facts_.netdevs;
-    question.local_ip = local_address_;
-    question.peer_ip = peer_address_;
-    question.index = wish_.gid_index;
-    if (peer != nullptr && peer->gid_index >= 0)
-      question.peer.push_back({.index = peer->gid_index, .gid = peer->gid, .type = gid_type_from(peer->gid_type), .netdev = {}, .ip = verbs::ip_of_gid(verbs::parse_gid(peer->gid))});
-    host::GidChoice choice = host::choose_gid(question);
-    choices_.push_back(choice.reason);
-    warnings_.insert(warnings_.end(), choice.warnings.begin(), choice.warnings.end());
-    o.gid_choice_reason = choice.reason;
-    if (!choice.index) return;
-    placement_.gid_index = choice.index;
-    for (const host::Gid& gid : question.port.gids) {
-      if (gid.index != *choice.index) continue;
-      o.gid_index = gid.index;
-      o.gid = gid.gid;
-      o.gid_type = gid_type_text(gid.type);
     }
   }
 
@@ -240,21 +165,21 @@ class RdmaEngine final : public Engine {
       } catch (const Error& error) {
         groups_.clear();
         if (chosen || error.code() != ENOMEM || working_set / 2 < plan_.message_bytes || working_set <= (64ULL << 10)) throw;
-        choices_.push_back(fmt::format("working set of {} per thread could not be registered, trying half", format_size(working_set)));
+        place_.note(fmt::format("working set of {} per thread could not be registered, trying half", format_size(working_set)));
       }
       working_set /= 2;
     }
   }
 
   void create_groups_of(std::uint64_t working_set) {
-    memory::HostSource source({.bytes = 0, .huge_pages = plan_.paging == plan::Paging::huge, .numa_node = placement_.numa_node});
+    memory::HostSource source({.bytes = 0, .huge_pages = plan_.paging == plan::Paging::huge, .numa_node = place_.placement().numa_node});
     std::vector<Group> layouts = lay_out(plan_, working_set, most_receives());
     std::uint32_t index = 0;
     for (const Group& layout : layouts) {
       groups_.push_back(std::make_unique<RdmaGroup>(RdmaGroup::Request{.plan = &plan_,
                                                                        .side = side_,
-                                                                       .device = &*device_,
-                                                                       .pd = pd_.get(),
+                                                                       .device = &device_,
+                                                                       .domain = &domain_,
                                                                        .source = &source,
                                                                        .layout = layout,
                                                                        .index = index++,
@@ -263,13 +188,13 @@ class RdmaEngine final : public Engine {
   }
 
   std::uint32_t most_receives() const {
-    int per_cq = device_->limits().max_cqe / std::max(1, plan_.rdma.qps);
-    return static_cast<std::uint32_t>(std::max(1, std::min(device_->limits().max_qp_wr, per_cq)));
+    int per_cq = device_.limits().max_cqe / std::max(1, plan_.rdma.qps);
+    return static_cast<std::uint32_t>(std::max(1, std::min(device_.limits().max_qp_wr, per_cq)));
   }
 
   verbs::InitSettings init_settings(const RdmaGroup& group) const {
     Operation op = group.layout().operation;
-    return {.port = *placement_.port,
+    return {.port = place_.port(),
             .pkey_index = 0,
             .remote_write = op == Operation::write || op == Operation::write_imm,
             .remote_read = op == Operation::read,
@@ -277,7 +202,7 @@ class RdmaEngine final : public Engine {
   }
 
   verbs::PathSettings path_settings(const transport::Offer& peer, const transport::QpInfo& qp) const {
-    return {.port = *placement_.port,
+    return {.port = place_.port(),
             .dlid = peer.lid,
             .global = offer_.gid_index >= 0,
             .gid_index = std::max(offer_.gid_index, 0),
@@ -302,20 +227,20 @@ class RdmaEngine final : public Engine {
   /// Whether the device promises that the last byte of a write lands last; it says so of a connected QP only.
   std::string ask_data_in_order() const {
     if (groups_.front()->layout().task != GroupTask::ping_pong_memory) return {};
-    bool yes = ibv_query_qp_data_in_order(groups_.front()->queue().qp(0), IBV_WR_RDMA_WRITE, 0) != 0;
+    bool yes = verbs::writes_land_in_order(groups_.front()->queue().qp(0));
     return yes ? "promised by the device" : "not promised by the device: polling the last byte is unverified here";
   }
 
   void begin_result(results::SideResult& result) const {
     result.role = side_ == Side::client ? "client" : "server";
     result.host = facts_.hostname;
-    result.placement = placement_;
-    result.choices = choices_;
-    result.warnings = warnings_;
-    result.simulated = device_->simulated();
-    result.software_device = device_->software();
-    result.settings = settings_in_effect({.plan = plan_, .device = *device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
-                                          .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = same_host()});
+    result.placement = place_.placement();
+    result.choices = place_.choices();
+    result.warnings = place_.warnings();
+    result.simulated = device_.simulated();
+    result.software_device = device_.software();
+    result.settings = settings_in_effect({.plan = plan_, .device = device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
+                                          .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = place_.same_host()});
   }
 
   void measure(RunControl& control, results::SideResult& result) {
@@ -324,7 +249,7 @@ class RdmaEngine final : public Engine {
       if (needs_thread(*group)) working.push_back(group.get());
     std::latch ready(static_cast<std::ptrdiff_t>(working.size()));
     RunShared shared{.plan = plan_, .clock = tick_clock(), .control = control, .broken = watcher_->broken(),
-                     .stall_limit = stall_limit_of(plan_.rdma, agreement_.retry_count), .same_host = same_host(), .ready = ready};
+                     .stall_limit = stall_limit_of(plan_.rdma, agreement_.retry_count), .same_host = place_.same_host(), .ready = ready};
     bool active = initiates(plan_, side_);
     if (active) shared.initiators.store(static_cast<int>(groups_.size()));
     else control.active_done.store(true);
@@ -333,18 +258,15 @@ class RdmaEngine final : public Engine {
     {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < working.size(); ++i)
-        threads.emplace_back([&, i] { outcomes[i] = run_group(*working[i], shared, cpu_of(i)); });
+        threads.emplace_back([&, i] { outcomes[i] = run_group(*working[i], shared, place_.cpu_of(i)); });
     }
     if (active) control.active_done.store(true);  // also when a thread failed before it could say so
     bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
     if (!failed) wait_for_peer(control, result);
-    report(outcomes, plan_, active, result);
+    report(outcomes, active, result);
     if (plan_.verify) verify(working, outcomes, failed, result);
     report_events(watcher_->events(), began, result);
   }
-
-  bool same_host() const { return !local_address_.empty() && local_address_ == peer_address_; }
-  int cpu_of(std::size_t thread) const { return placement_.cpus.empty() ? -1 : placement_.cpus[thread % placement_.cpus.size()]; }
 
   /// The peer may still need this side's memory and QPs.
   void wait_for_peer(const RunControl& control, results::SideResult& result) const {
@@ -381,15 +303,11 @@ class RdmaEngine final : public Engine {
 
   const Plan plan_;
   const Side side_;
-  host::Snapshot facts_;
-  std::string local_address_;
-  std::string peer_address_;
-  plan::Placement wish_;
-  plan::Placement placement_;
-  std::vector<std::string> choices_;
-  std::vector<std::string> warnings_;
-  std::optional<verbs::Device> device_;
-  verbs::PdHandle pd_;
+  const host::Snapshot facts_;
+  const std::string local_address_;
+  RdmaPlace place_;
+  const verbs::Device device_;
+  const verbs::ProtectionDomain domain_;
   std::vector<std::unique_ptr<RdmaGroup>> groups_;
   std::optional<verbs::CmConnections> cm_;
   std::optional<verbs::EventWatcher> watcher_;  // ends first, having acknowledged all it took: QPs end only then

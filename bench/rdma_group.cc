@@ -32,7 +32,7 @@ Opcode opcode_of(Operation op) {
 
 std::unique_ptr<verbs::Region> register_block(const RdmaGroup::Request& request, const memory::Block& block, bool exposed) {
   Operation op = request.layout.operation;
-  verbs::RegionRequest wanted{.pd = request.pd,
+  verbs::RegionRequest wanted{.pd = request.domain->get(),
                               .memory = block.registration(),
                               .remote_write = exposed && (op == Operation::write || op == Operation::write_imm),
                               .remote_read = exposed && op == Operation::read,
@@ -62,7 +62,7 @@ RdmaGroup::RdmaGroup(const Request& request)
   relaxed_ordering_ = (local_region_ && local_region_->relaxed_ordering()) || (exposed_region_ && exposed_region_->relaxed_ordering());
   bool receives = layout_.needs_receives() && responding_;
   queue_ = std::make_unique<verbs::VerbsQueue>(verbs::QueueRequest{.device = request.device,
-                                                                   .pd = request.pd,
+                                                                   .pd = request.domain->get(),
                                                                    .lanes = layout_.lanes,
                                                                    .send_requests = initiating_ ? layout_.depth : 1,
                                                                    .signal_every = layout_.signal_every,

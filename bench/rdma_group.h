@@ -24,7 +24,7 @@ class RdmaGroup {
     const plan::Plan* plan = nullptr;
     Side side = Side::client;
     const verbs::Device* device = nullptr;
-    ibv_pd* pd = nullptr;
+    const verbs::ProtectionDomain* domain = nullptr;
     memory::BufferSource* source = nullptr;
     Group layout;
     std::uint32_t index = 0;            ///< of the group: part of the seed of its data

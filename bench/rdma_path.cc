@@ -1,7 +1,6 @@
 #include "bench/rdma_path.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <random>
@@ -63,30 +62,6 @@ nanoseconds stall_limit_of(const plan::RdmaSettings& settings, int retry_count) 
   // T = 4.096 us · 2^code (InfiniBand specification 11.2.4.2), once and then for each retry.
   nanoseconds once(4096LL << settings.timeout_code);
   return std::max<nanoseconds>(std::chrono::seconds(2), 4 * (retry_count + 1) * once);
-}
-
-std::string gid_type_text(host::GidType type) {
-  switch (type) {
-    case host::GidType::roce_v2: return "RoCE v2";
-    case host::GidType::roce_v1: return "IB/RoCE v1";
-    case host::GidType::ib: return "IB";
-  }
-  return "IB";
-}
-
-host::GidType gid_type_from(const std::string& text) {
-  if (text == "RoCE v2") return host::GidType::roce_v2;
-  return text == "IB/RoCE v1" ? host::GidType::roce_v1 : host::GidType::ib;
-}
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;  // more CPUs than a cpu_set_t holds: left unbound
-  for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu)
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
-  return cpus;
 }
 
 std::vector<std::uint32_t> random_psns(std::size_t count) {

@@ -24,13 +24,6 @@ Agreement agree(const plan::Plan& plan, const transport::Offer& own, const trans
 /// Longest time without a completion that a healthy transport can need: four times what its retries take, at least 2 s.
 nanoseconds stall_limit_of(const plan::RdmaSettings& settings, int retry_count);
 
-/// "IB/RoCE v1" and "RoCE v2" for Ethernet, "IB" for InfiniBand; and back.
-std::string gid_type_text(host::GidType type);
-host::GidType gid_type_from(const std::string& text);
-
-/// The CPUs this process may run on, the highest first: interrupts and the kernel's housekeeping prefer the lowest.
-std::vector<int> allowed_cpus();
-
 /// A random 24-bit packet sequence number per QP: packets of an earlier connection must not be taken for this one's.
 std::vector<std::uint32_t> random_psns(std::size_t count);
 

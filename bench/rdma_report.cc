@@ -74,7 +74,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("post_batch", g.post_batch);
   put("signal_every", g.signal_every);
   put("mtu_bytes", source.agreement.mtu_bytes);
-  put("gid_index", source.offer.gid_index);
+  if (source.offer.gid_index >= 0) put("gid_index", source.offer.gid_index);
   put("connected_by", source.device.iwarp() || source.plan.rdma.connect == plan::ConnectBy::rdma_cm ? "rdma_cm" : "socket");
   put("service_level", source.plan.rdma.service_level);
   put("traffic_class", source.plan.rdma.traffic_class);
@@ -87,7 +87,10 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("registered_bytes", source.group.registered_bytes());
   put("memory", source.group.placement());
   put("relaxed_ordering", source.group.relaxed_ordering());
-  if (source.plan.rdma.rate_limit_gbit_per_s > 0) put("rate_limit", fmt::format("{} Gbit/s by the sending threads' clock", source.plan.rdma.rate_limit_gbit_per_s));
+  if (source.plan.rdma.rate_limit_gbit_per_s > 0) {
+    put("rate_limit_gbit_per_s", source.plan.rdma.rate_limit_gbit_per_s);
+    put("rate_limited_by", "the sending threads' clock");
+  }
   put("completions", source.plan.rdma.events ? "events" : "polling");
   put("tick_clock", source.clock.uses_counter() ? fmt::format("TSC at {:.3f} ticks per ns", source.clock.ticks_per_ns()) : std::string("CLOCK_MONOTONIC_RAW"));
   if (g.needs_receives()) put("receive_depth", g.recv_depth);
@@ -96,7 +99,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   return s;
 }
 
-void report(std::vector<GroupOutcome>& outcomes, const plan::Plan&, bool active, SideResult& result) {
+void report(std::vector<GroupOutcome>& outcomes, bool active, SideResult& result) {
   merge(outcomes, true, result);
   merge(outcomes, false, result);
   for (const GroupOutcome& o : outcomes) {

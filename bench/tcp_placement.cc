@@ -3,26 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "bench/tcp_links.h"
 #include "host/cpu_choice.h"
+#include "host/snapshot.h"
 
 namespace railgauge::bench {
 namespace {
 
 constexpr int kArphrdLoopback = 772;
-
-/// The interface that has `address` ("192.168.1.5" against "192.168.1.5/24"; a scope id is not part of the fact).
-const host::Netdev* netdev_of(const host::Snapshot& local, std::string_view address) {
-  address = address.substr(0, address.find('%'));
-  for (const auto& netdev : local.netdevs) {
-    for (const auto& with_prefix : netdev.addresses) {
-      if (std::string_view(with_prefix).substr(0, with_prefix.find('/')) == address) return &netdev;
-    }
-  }
-  return nullptr;
-}
 
 /// Shares `cpus` out: round trip first, then senders, then receivers.
 void share_out(TcpPlacement& placement, const std::vector<int>& cpus, std::size_t senders, std::size_t receivers, bool round_trip) {
@@ -57,7 +46,7 @@ TcpPlacement place_tcp_threads(const plan::Plan& plan, Side side, const host::Sn
 
   TcpPlacement placement;
   placement.numa_node = wish.numa_node;
-  const auto* netdev = netdev_of(local, local_address);
+  const auto* netdev = host::find_netdev_by_address(local, local_address);
   const bool loopback = netdev != nullptr && netdev->type && *netdev->type == kArphrdLoopback;
   const std::size_t ends = loopback ? 2 : 1;
   if (local.online_cpus && threads * ends > static_cast<std::size_t>(*local.online_cpus)) {

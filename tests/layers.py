@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who may include whom (design: one direction of data, no cycles). Reads the #include lines of lib/ and bench/ and fails on
-an edge that the table does not allow, on a third-party header outside its folder, and on a folder the table does not know."""
+an edge that the table does not allow, on a third-party header or a verbs name outside its folder, and on a folder the table
+does not know."""
 import pathlib
 import re
 import sys
@@ -28,6 +29,10 @@ OWNERS = {  # third-party header → the only folders that may see it
     r"sodium": {"lib/control", "lib/results", "tests"},
     r"benchmark/": {"bench/micro"},
 }
+# Names of libibverbs and librdmacm in code, whoever included their headers; comments and messages may have them.
+VERBS_NAME = re.compile(r"\b(?:ibv|IBV|rdma_cm|RDMA_CM|RDMA_PS)_\w+")
+OWN_NAMES = {"rdma_cm_address", "rdma_cm_port"}
+TEXT_OR_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
@@ -42,7 +47,11 @@ def faults_of(path, root):
     if module is not None and module not in ALLOWED:
         yield f"{path}: lib/{module} is not in the table of tests/layers.py"
         return
-    for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
+    source = path.read_text(encoding="utf-8")
+    if folder != "lib/verbs":
+        for name in sorted(set(VERBS_NAME.findall(TEXT_OR_COMMENT.sub(" ", source))) - OWN_NAMES):
+            yield f"{path}: {name} may only be named in lib/verbs"
+    for header in INCLUDE.findall(source):
         for pattern, owners in OWNERS.items():
             if re.match(pattern, header) and folder not in owners:
                 yield f"{path}: <{header}> may only be seen by {', '.join(sorted(owners))}"

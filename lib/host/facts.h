@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,8 @@ enum class GidType { ib, roce_v1, roce_v2 };
 const char* name_of(LinkLayer) noexcept;
 /// "IB", "RoCE v1", "RoCE v2"
 const char* name_of(GidType) noexcept;
+/// The inverse; nothing for another word.
+std::optional<GidType> gid_type_from(std::string_view name) noexcept;
 
 /// One non-empty slot of a port's GID table.
 struct Gid {

@@ -39,6 +39,12 @@ const char* name_of(GidType type) noexcept {
   return "IB";
 }
 
+std::optional<GidType> gid_type_from(std::string_view name) noexcept {
+  for (GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2})
+    if (name == name_of(type)) return type;
+  return std::nullopt;
+}
+
 Snapshot read_snapshot(const Root& root) {
   Snapshot snapshot;
   PciReader pci(root);
@@ -70,9 +76,15 @@ const Netdev* find_netdev(const Snapshot& snapshot, std::string_view name) noexc
 }
 
 const Netdev* find_netdev_by_address(const Snapshot& snapshot, std::string_view ip) noexcept {
-  for (const Netdev& netdev : snapshot.netdevs)
+  std::size_t percent = ip.find('%');
+  // A link-local address may be on several interfaces; the scope says which where it is a name.
+  const Netdev* scope = percent == std::string_view::npos ? nullptr : find_netdev(snapshot, ip.substr(percent + 1));
+  ip = ip.substr(0, percent);
+  for (const Netdev& netdev : snapshot.netdevs) {
+    if (scope != nullptr && scope != &netdev) continue;
     for (const std::string& address : netdev.addresses)
       if (std::string_view(address).substr(0, address.find('/')) == ip) return &netdev;
+  }
   return nullptr;
 }
 

@@ -15,7 +15,7 @@ Snapshot read_snapshot(const Root& root);
 const RdmaDevice* find_device(const Snapshot& snapshot, std::string_view name) noexcept;
 const RdmaPort* find_port(const RdmaDevice& device, int port) noexcept;
 const Netdev* find_netdev(const Snapshot& snapshot, std::string_view name) noexcept;
-/// The interface that carries this IP address (no prefix length), nullptr when none does.
+/// The interface that carries this IP address (no prefix length; with or without "%eth0"), nullptr when none does.
 const Netdev* find_netdev_by_address(const Snapshot& snapshot, std::string_view ip) noexcept;
 
 }  // namespace railgauge::host

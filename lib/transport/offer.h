@@ -26,7 +26,7 @@ struct Offer {
   std::uint16_t lid = 0;
   int gid_index = -1;               ///< −1: none in use (InfiniBand without GRH)
   std::string gid;                  ///< eight groups of four hex digits
-  std::string gid_type;             ///< "IB/RoCE v1", "RoCE v2", "IB"
+  std::string gid_type;             ///< "RoCE v1", "RoCE v2", "IB"
   std::string gid_choice_reason;
   int active_mtu_bytes = 0;
   int max_responder_reads = 0;      ///< reads/atomics this side can answer per QP

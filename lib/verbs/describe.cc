@@ -158,6 +158,16 @@ void merge_device(RdmaDevice& device, const RdmaDevice& seen) {
 
 }  // namespace
 
+PortFacts Device::port_facts(int port) const {
+  ibv_port_attr attributes = query_port(port);
+  return {.state = state_of(attributes.state),
+          .active = attributes.state == IBV_PORT_ACTIVE,
+          .link_layer = attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? host::LinkLayer::ethernet : host::LinkLayer::infiniband,
+          .lid = attributes.lid,
+          .active_mtu_bytes = mtu_bytes_of(attributes.active_mtu),
+          .max_message_bytes = attributes.max_msg_sz};
+}
+
 std::vector<Gid> Device::query_gids(int port) const {
   ibv_port_attr attributes = query_port(port);
   // The table holds the entries of all ports, and the call fails when the array is too small for them.

@@ -63,6 +63,11 @@ ibv_port_attr Device::query_port(int port) const {
   return attributes;
 }
 
+bool Device::has_atomics() const noexcept { return limits_.atomic_cap != IBV_ATOMIC_NONE; }
+
+ProtectionDomain::ProtectionDomain(const Device& device)
+    : pd_(check_pointer(ibv_alloc_pd(device.context()), fmt::format("ibv_alloc_pd on {}", device.name()))) {}
+
 bool Device::iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
 bool Device::simulated() const noexcept { return starts_with(limits_.fw_ver, "simulated"); }
 

@@ -9,6 +9,16 @@
 
 namespace railgauge::verbs {
 
+/// What verbs says of one port, in words that need no <infiniband/verbs.h>.
+struct PortFacts {
+  std::string state;                    ///< "ACTIVE", "DOWN", …
+  bool active = false;
+  host::LinkLayer link_layer = host::LinkLayer::unknown;
+  std::uint16_t lid = 0;                ///< 0 on Ethernet
+  int active_mtu_bytes = 0;
+  std::uint64_t max_message_bytes = 0;
+};
+
 /// An opened RDMA device with its limits. Moves; lives longer than everything made from it.
 class Device {
  public:
@@ -20,8 +30,12 @@ class Device {
   const ibv_device_attr& limits() const noexcept { return limits_; }
   /// Throws Error{verbs}; EINVAL for a port the device does not have.
   ibv_port_attr query_port(int port) const;
+  /// The same, in plain words.
+  PortFacts port_facts(int port) const;
   /// The non-empty entries of the port's GID table, by index.
   std::vector<host::Gid> query_gids(int port) const;
+  /// False where the device refuses fetch_add and compare_swap.
+  bool has_atomics() const noexcept;
   /// Connects through the connection manager only.
   bool iwarp() const noexcept;
   /// A stand-in that says so in its firmware version ("simulated …").
@@ -35,6 +49,17 @@ class Device {
   ContextHandle context_;
   ibv_device_attr limits_{};
   bool software_ = false;
+};
+
+/// Queue pairs and registered memory of one domain reach each other only. Lives longer than what is made in it.
+class ProtectionDomain {
+ public:
+  /// Throws Error{verbs}.
+  explicit ProtectionDomain(const Device& device);
+  ibv_pd* get() const noexcept { return pd_.get(); }
+
+ private:
+  PdHandle pd_;
 };
 
 /// What libibverbs says of every device it sees, in the shape of the host's facts. A device that cannot be opened is there
@@ -53,7 +78,8 @@ ibv_mtu mtu_of_bytes(int bytes);
 /// "fe80:0000:0000:0000:0202:c9ff:fe12:3456", as sysfs prints it, and back; parse throws Error{data}.
 std::string format_gid(const ibv_gid& gid);
 ibv_gid parse_gid(const std::string& text);
-/// "192.168.10.100" for an IPv4-mapped GID, else the IPv6 text.
+/// "192.168.10.100" for an IPv4-mapped GID, else the IPv6 text; the text form throws Error{data}.
 std::string ip_of_gid(const ibv_gid& gid);
+std::string ip_of_gid(const std::string& text);
 
 }  // namespace railgauge::verbs

@@ -37,4 +37,6 @@ std::string ip_of_gid(const ibv_gid& gid) {
   return text.data();
 }
 
+std::string ip_of_gid(const std::string& text) { return ip_of_gid(parse_gid(text)); }
+
 }  // namespace railgauge::verbs

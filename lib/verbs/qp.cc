@@ -112,4 +112,6 @@ void rtr_to_rts(ibv_qp* qp, const SendSettings& settings) {
   apply(qp, a, "RTR to RTS");
 }
 
+bool writes_land_in_order(ibv_qp* qp) noexcept { return ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) != 0; }
+
 }  // namespace railgauge::verbs

@@ -6,6 +6,9 @@
 
 namespace railgauge::verbs {
 
+/// A queue pair of somebody else's, for callers outside this folder, who only hand it on.
+using QpPointer = ibv_qp*;
+
 /// A reliable-connected queue pair to be made.
 struct QpRequest {
   ibv_pd* pd = nullptr;
@@ -68,5 +71,8 @@ struct SendSettings {
 void reset_to_init(ibv_qp* qp, const InitSettings& settings);
 void init_to_rtr(ibv_qp* qp, const PathSettings& settings);
 void rtr_to_rts(ibv_qp* qp, const SendSettings& settings);
+
+/// Whether the device promises that the last byte of a write lands last. Of a connected QP only.
+bool writes_land_in_order(ibv_qp* qp) noexcept;
 
 }  // namespace railgauge::verbs

@@ -39,7 +39,7 @@ class VerbsQueue final : public transport::WorkQueue {
   int wait(Deadline deadline) noexcept override;
   std::string describe(const transport::Completion& completion) const override;
 
-  ibv_qp* qp(std::uint32_t lane) const noexcept { return lanes_[lane].qp.get(); }
+  QpPointer qp(std::uint32_t lane) const noexcept { return lanes_[lane].qp.get(); }
   const QpCaps& caps() const noexcept { return caps_; }
 
  private:

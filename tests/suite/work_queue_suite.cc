@@ -286,6 +286,19 @@ TEST_F(VerbsOnSim, DescribesItsDeviceAndMergesItIntoASnapshot) {
   EXPECT_TRUE(known.rdma_devices.front().ports.front().active_mtu_bytes);
 }
 
+TEST_F(VerbsOnSim, PortFactsAreInPlainWords) {
+  // The device that the stand-in makes without a description (tests/sim/verbs/device.h).
+  verbs::Device device = verbs::Device::open(verbs::describe_devices().front().name);
+  verbs::PortFacts port = device.port_facts(1);
+  EXPECT_EQ(port.state, "ACTIVE");
+  EXPECT_TRUE(port.active);
+  EXPECT_EQ(port.link_layer, host::LinkLayer::ethernet);
+  EXPECT_EQ(port.active_mtu_bytes, 4096);
+  EXPECT_EQ(port.max_message_bytes, std::uint64_t{1} << 30);
+  EXPECT_TRUE(device.has_atomics());
+  EXPECT_THROW(device.port_facts(7), Error);
+}
+
 TEST_F(VerbsOnSim, QueuesTooLargeForTheDeviceNameTheOption) {
   verbs::Device device = verbs::Device::open(verbs::describe_devices().front().name);
   verbs::PdHandle pd(verbs::check_pointer(ibv_alloc_pd(device.context()), "ibv_alloc_pd"));

@@ -61,6 +61,12 @@ std::string message_of(const GidQuestion& q, ErrorKind kind) {
   return {};
 }
 
+TEST(GidType, WordsReadBack) {
+  for (GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2}) EXPECT_EQ(gid_type_from(name_of(type)), type);
+  EXPECT_EQ(gid_type_from("RoCE v2"), GidType::roce_v2);
+  EXPECT_FALSE(gid_type_from("RoCE v3"));
+}
+
 TEST(ChooseGid, TakesRoceV2WithIpv4) {
   GidChoice choice = choose_gid(between("a100_roce", "mtu1500_roce"));
   EXPECT_EQ(choice.index, 3);  // not the VLAN's index 5, which is in the peer's VLAN subnet as well

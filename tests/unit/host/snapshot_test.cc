@@ -179,5 +179,19 @@ TEST(FindNetdevByAddress, ComparesTheWholeAddress) {
   EXPECT_EQ(find_port(*find_device(s, "mlx5_0"), 2), nullptr);
 }
 
+TEST(FindNetdevByAddress, ScopeTellsEqualLinkLocalAddressesApart) {
+  Snapshot s;
+  for (const char* name : {"eth4", "eth5"}) {
+    Netdev netdev;
+    netdev.name = name;
+    netdev.addresses = {"fe80::21/64"};
+    s.netdevs.push_back(netdev);
+  }
+  ASSERT_NE(find_netdev_by_address(s, "fe80::21%eth5"), nullptr);
+  EXPECT_EQ(find_netdev_by_address(s, "fe80::21%eth5")->name, "eth5");
+  EXPECT_EQ(find_netdev_by_address(s, "fe80::21%7")->name, "eth4");  // a number says nothing here: the first
+  EXPECT_EQ(find_netdev_by_address(s, "fe80::22%eth5"), nullptr);
+}
+
 }  // namespace
 }  // namespace railgauge::host
