@@ -4,18 +4,18 @@
 #include <optional>
 #include <string>
 
+#include "control/protocol.h"
+
 namespace CLI {
 class App;
 }
 
 namespace railgauge::bench {
 
-inline constexpr std::uint16_t kDefaultPort = 18650;
-
 /// What every client subcommand (check, rdma, tcp) takes beside its measurements.
 struct ClientOptions {
   std::string host;                     ///< as typed
-  std::uint16_t port = kDefaultPort;
+  std::uint16_t port = control::kDefaultPort;
   std::string token;                    ///< from --token, --token-file or RAILGAUGE_TOKEN; never shown
   std::string token_file;
   bool self = false;                    ///< start the server here, on loopback

@@ -21,7 +21,7 @@ namespace {
 
 struct ServeOptions {
   std::string bind;
-  std::uint16_t port = kDefaultPort;
+  std::uint16_t port = control::kDefaultPort;
   std::string token;
   std::string token_file;
   bool open = false;
@@ -44,7 +44,7 @@ void print_invitation(const control::Acceptor& acceptor, const std::string& host
   for (const auto& address : acceptor.addresses()) where += (where.empty() ? "" : ", ") + address;
   fmt::print("railgauge serves on {}\n", where);
   std::string call = acceptor.loopback_only() ? "127.0.0.1" : host;
-  std::string port = acceptor.port() == kDefaultPort ? "" : fmt::format(" --port {}", acceptor.port());
+  std::string port = acceptor.port() == control::kDefaultPort ? "" : fmt::format(" --port {}", acceptor.port());
   if (token_is_new) fmt::print("token  {}\n", token);
   if (token.empty()) {
     fmt::print("on the other host:  railgauge check {}{}\n", call, port);

@@ -60,13 +60,4 @@ TcpEnd tcp_end(const host::Snapshot& snapshot, const std::string& name) {
   return {snapshot.hostname, *netdev, slaves_of(snapshot, *netdev), std::nullopt};
 }
 
-std::optional<std::string> netdev_of_address(const host::Snapshot& snapshot, const std::string& address) {
-  for (const host::Netdev& netdev : snapshot.netdevs) {
-    for (const std::string& with_prefix : netdev.addresses) {
-      if (with_prefix.substr(0, with_prefix.find('/')) == address) return netdev.name;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace railgauge::rates

@@ -40,9 +40,6 @@ RdmaEnd rdma_end(const host::Snapshot& snapshot, const std::string& device, int 
 /// Picks an interface out of a snapshot. Throws Error{usage} if it is not in it.
 TcpEnd tcp_end(const host::Snapshot& snapshot, const std::string& netdev);
 
-/// The interface of `snapshot` that has the IP address `address` ("192.168.1.5"; IPv6 without zone); empty if none has.
-std::optional<std::string> netdev_of_address(const host::Snapshot& snapshot, const std::string& address);
-
 /// Rate of a link before packet headers, and where it was found.
 struct LinkRate {
   double gbit_per_s = 0;
