@@ -25,6 +25,8 @@ void describe(results::Io& io, ThroughputSummary& summary) {
   io.field("max_gbit_per_s", summary.max_gbit_per_s, 0.0);
   io.field("ci95_half_width_gbit_per_s", summary.ci95_half_width_gbit_per_s, 0.0);
   io.field("messages_per_s", summary.messages_per_s, 0.0);
+  io.field("interval_ns", summary.interval);
+  io.field("whole_intervals", summary.whole_intervals);
   io.field("steady", summary.steady);
   io.field("steady_reason", summary.steady_reason);
 }

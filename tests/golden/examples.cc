@@ -102,6 +102,8 @@ stats::ThroughputSummary throughput(double mean, std::uint64_t message_bytes) {
   out.max_gbit_per_s = Value::of(mean * 1.002);
   out.ci95_half_width_gbit_per_s = Value::of(mean * 0.001);
   out.messages_per_s = Value::of(static_cast<double>(out.messages));
+  out.interval = milliseconds(100);
+  out.whole_intervals = 10;
   out.steady = true;
   return out;
 }
@@ -271,6 +273,7 @@ Record interrupted() {
   Measurement cut = bandwidth(with_qps(kRead, 8), 390.2, expect_port());
   cut.outcome = results::Outcome::partial;
   cut.reason = "stopped by the user after 0.4 s of 1 s";
+  cut.throughput->whole_intervals = 4;
   cut.throughput->steady = std::nullopt;
   cut.throughput->steady_reason = "4 intervals: the test needs 10";
   cut.sides[0].late_sends = 0;
