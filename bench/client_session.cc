@@ -71,6 +71,7 @@ void ClientSession::run(results::Measurement& m, Progress& progress, const char*
   const auto& ends = conversation_.endpoints();
   if (stop_requested()) throw stopped_here();
   server_ended_ = false;
+  conversation_.forget_failure();
   conversation_.send(MessageType::prepare, results::plan_to_json(m.plan));
   std::unique_ptr<Engine> engine;
   conversation_.work([&] { engine = make_engine(m.plan, Side::client, local_.node.facts, ends.local_address, ends.peer_address); });
@@ -125,7 +126,7 @@ void ClientSession::give_up(results::Measurement& m, const Error& error, const c
 /// Tells the server and reads until its result or failure, so that the next measurement starts from a clean channel.
 void ClientSession::settle_with_server(const Error& error, const char* stage) {
   if (conversation_.broken()) return lost(error.what());
-  if (server_ended_) return;
+  if (server_ended_ || conversation_.peer_failed()) return;
   try {
     conversation_.send(MessageType::failure, control::to_json(control::Failure{error.kind(), error.code(), stage, error.what()}));
     auto deadline = Deadline::after(kStepBudget);

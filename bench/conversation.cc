@@ -75,6 +75,7 @@ std::string Conversation::expect(control::MessageType wanted, Deadline deadline,
   }
   if (message->type == wanted) return std::move(message->body);
   if (message->type == control::MessageType::bye) broken_ = true;
+  if (message->type == control::MessageType::failure) peer_failed_ = true;
   control::throw_if_ended(*message, peer());
   throw Error(ErrorKind::peer, fmt::format("{} sent \"{}\" where \"{}\" belongs ({})", peer(), control::name_of(message->type),
                                            control::name_of(wanted), step));

@@ -33,6 +33,11 @@ class Conversation {
   /// Messages that arrive meanwhile wait for `expect`. `task` must end by itself (it has its own deadlines).
   void work(const std::function<void()>& task);
 
+  /// True once a failure of the peer has come out of expect() since the last forget_failure(): the peer has given up the
+  /// step by itself and waits for the next one, no answer follows.
+  bool peer_failed() const noexcept { return peer_failed_; }
+  void forget_failure() noexcept { peer_failed_ = false; }
+
   /// True once the channel failed: nothing can be sent any more.
   bool broken() const noexcept { return broken_; }
   const std::string& peer() const noexcept { return channel_.peer(); }
@@ -43,7 +48,6 @@ class Conversation {
   std::optional<control::Message> wait(int wake_fd, Deadline deadline);
 
  private:
-
   control::WaitOutcome wait_beating(std::span<const int> wake_fds, Deadline deadline);
 
   control::Channel channel_;
@@ -52,6 +56,7 @@ class Conversation {
   Clock::time_point last_wait_{};
   std::deque<control::Message> early_;
   bool broken_ = false;
+  bool peer_failed_ = false;
 };
 
 /// What expect() throws when the user asked this side to stop.

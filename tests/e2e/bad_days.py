@@ -28,6 +28,12 @@ class Usage(RailgaugeTest):
         self.refused("rdma", "h", "--op", "fetch_add", "--size", "16", says=["16", "8"])
         self.refused("tcp", "h", "--duration", "1sec", says=["1sec"])
         self.refused("tcp", "h", "--streams", "0", says=["streams"])
+        self.refused("rdma", "h", "--depth", "0", says=["--depth 0"])
+        self.refused("tcp", "h", "--wait", "spin", says=["--wait spin", "latency"])
+        self.refused("check", "h", "--mtu", "1000", says=["--mtu 1000", "1024"])
+        self.refused("check", "h", "--gid-index", "-2", says=["--gid-index -2"])
+        self.refused("check", "h", "--streams", "1", says=["streams"])
+        self.refused("check", "h", "--no-rdma", "--no-tcp", says=["no-rdma", "no-tcp"])
         self.refused("check", says=["HOST"])
         self.refused("nonsense", says=["nonsense"])
 
@@ -192,6 +198,21 @@ class Interrupted(RailgaugeTest):
             self.assertEqual(client.returncode, 3, out + err)
             self.partial(self.only_record())
             self.assertEqual(server.process.wait(10 * SLOW), 0)
+
+
+class DeviceFaults(RailgaugeTest):
+    def test_a_refusal_on_the_server_costs_one_measurement_and_no_time(self):
+        """The server's failure is an answer: the client waited 30 s for another one and gave the conversation up."""
+        self.need_simverbs()
+        with Server(simulated=True, env=environment(True, RAILGAUGE_SIM_FAULTS="fail reg_mr errno 12")) as server:
+            done = call("rdma", "127.0.0.1", "--port", server.port, "--size", "64,4K", "--duration", "100ms", simulated=True, cwd=self.here)
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            self.assertLess(done.seconds, 6 * SLOW)
+            record = self.only_record()
+            self.assertEqual(record["outcome"], "done")
+            self.assertEqual([m["outcome"] for m in record["measurements"]], ["failed", "failed"])
+            for m in record["measurements"]:
+                self.assert_says(m["reason"], "reg_mr", "Cannot allocate memory")
 
 
 class FullDisk(RailgaugeTest):
