@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "bench/check_plans.h"
 #include "bench/client_run.h"
 
@@ -18,9 +20,9 @@ struct CheckOptions {
   bool quick = false;
   bool thorough = false;
   std::string device, peer_device;
-  int gid_index = -1, peer_gid_index = -1;
-  int mtu = 0;
-  int streams = 0;
+  std::optional<int> gid_index, peer_gid_index;
+  std::optional<int> mtu_bytes;
+  std::optional<int> streams;
   bool no_rdma = false;
   bool no_tcp = false;
 };
@@ -32,7 +34,7 @@ Effort effort_of(const CheckOptions& options) {
 /// Several streams: as many as the smaller host has CPUs for, at least 2, at most 8. More threads than cores lowered the
 /// rate (tcp-facts.md section 2, finding 6).
 int streams_of(const CheckOptions& options, const results::Node& client, const results::Node& server) {
-  if (options.streams > 1) return options.streams;
+  if (options.streams) return *options.streams;
   int cpus = std::min(client.facts.online_cpus.value.value_or(4), server.facts.online_cpus.value.value_or(4));
   return std::clamp(cpus, 2, 8);
 }
@@ -40,9 +42,17 @@ int streams_of(const CheckOptions& options, const results::Node& client, const r
 void apply_wishes(plan::Plan& plan, const CheckOptions& options) {
   if (!options.device.empty()) plan.client.device = options.device;
   if (!options.peer_device.empty()) plan.server.device = options.peer_device;
-  if (options.gid_index >= 0) plan.client.gid_index = options.gid_index;
-  if (options.peer_gid_index >= 0) plan.server.gid_index = options.peer_gid_index;
-  plan.rdma.mtu_bytes = options.mtu;
+  plan.client.gid_index = options.gid_index;
+  plan.server.gid_index = options.peer_gid_index;
+  if (options.mtu_bytes) plan.rdma.mtu_bytes = *options.mtu_bytes;
+}
+
+/// Before anything is connected: a wrong option is a usage error, not a row of failed measurements.
+void refuse_impossible(const CheckOptions& options) {
+  if (options.mtu_bytes && *options.mtu_bytes < 256) throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use 256 to 4096, or leave it out", *options.mtu_bytes));
+  plan::Plan plan = rdma_check_plans(Effort::quick).front();
+  apply_wishes(plan, options);
+  plan::validate(plan, plan::Limits{});
 }
 
 bool has_software_rdma(const results::Node& node) {
@@ -106,10 +116,10 @@ void add_check_command(CLI::App& app, int& exit_code) {
   c->add_option("--peer-device", options->peer_device, "RDMA device there")->group(path);
   c->add_option("-x,--gid-index", options->gid_index, "GID index here (default: chosen)")->group(path);
   c->add_option("--peer-gid-index", options->peer_gid_index, "GID index there")->group(path);
-  c->add_option("--mtu", options->mtu, "path MTU (default: the smaller active one)")->group(path);
-  c->add_option("--streams", options->streams, "TCP streams of the several-streams rows")->group(path);
-  c->add_flag("--no-rdma", options->no_rdma, "TCP only")->group(path);
-  c->add_flag("--no-tcp", options->no_tcp, "RDMA only")->group(path);
+  c->add_option("--mtu", options->mtu_bytes, "path MTU (default: the smaller active one)")->group(path);
+  c->add_option("--streams", options->streams, "TCP streams of the several-streams rows (default: by CPUs, 2 to 8)")->check(CLI::Range(2, 1024))->group(path);
+  auto* no_rdma = c->add_flag("--no-rdma", options->no_rdma, "TCP only")->group(path);
+  c->add_flag("--no-tcp", options->no_tcp, "RDMA only")->excludes(no_rdma)->group(path);
   add_client_options(*c, options->client);
   c->footer(
       "Examples:\n"
@@ -118,6 +128,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       "  railgauge check --self                       both ends on this host\n"
       "Exit code: 0 met, 1 below expectation, 2 usage, 3 not measured, 77 not supported here.\n");
   c->callback([options, &exit_code] {
+    refuse_impossible(*options);
     options->client.token = resolve_token(options->client.token, options->client.token_file).value_or("");
     exit_code = run_client("check", options->client, [options](const results::Node& client, const results::Node& server) {
       return make_work(*options, client, server);

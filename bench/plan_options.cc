@@ -31,17 +31,20 @@ std::vector<int> parse_cpus(const std::string& text) {
   return out;
 }
 
-template <typename T>
-void set_if(std::optional<T>& target, const T& value, const T& absent) {
-  if (value != absent) target = value;
+std::optional<std::string> if_typed(const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); }
+
+/// 0, −1 and the like mean "let the tool choose" in a plan; typed, they are what they say: no such number.
+int typed_or(const std::optional<int>& typed, const char* option, int low, int otherwise) {
+  if (typed && *typed < low) throw Error(ErrorKind::usage, fmt::format("{} {} is out of range: use {} or more, or leave it out", option, *typed, low));
+  return typed.value_or(otherwise);
 }
 
 void fill_placement(plan::Placement& p, const PlanOptions& o, bool client) {
-  set_if(p.device, client ? o.device : o.peer_device, std::string());
-  set_if(p.port, client ? o.port_number : o.peer_port_number, 0);
-  set_if(p.gid_index, client ? o.gid_index : o.peer_gid_index, -1);
-  set_if(p.numa_node, client ? o.numa : o.peer_numa, -1);
-  set_if(p.interface, client ? o.interface : o.peer_interface, std::string());
+  p.device = if_typed(client ? o.device : o.peer_device);
+  p.port = client ? o.port_number : o.peer_port_number;
+  p.gid_index = client ? o.gid_index : o.peer_gid_index;
+  p.numa_node = client ? o.numa : o.peer_numa;
+  p.interface = if_typed(client ? o.interface : o.peer_interface);
   p.cpus = parse_cpus(client ? o.cpus : o.peer_cpus);
 }
 
@@ -57,7 +60,9 @@ void fill_common(Plan& p, const PlanOptions& o) {
   }
   p.verify = o.verify;
   p.under_load = o.under_load;
-  p.load_rate_per_s = o.load_rate;
+  if (o.load_rate_per_s && !(*o.load_rate_per_s > 0))
+    throw Error(ErrorKind::usage, fmt::format("--load-rate {} is no rate: use more than 0, or leave it out", *o.load_rate_per_s));
+  p.load_rate_per_s = o.load_rate_per_s.value_or(0);
   if (!o.working_set.empty()) p.working_set_bytes = parse_size(o.working_set);
   p.paging = o.hugepages ? plan::Paging::huge : plan::Paging::normal;
   fill_placement(p.client, o, true);
@@ -72,8 +77,8 @@ std::vector<std::uint64_t> sizes_of(const PlanOptions& o, std::uint64_t standard
 void fill_rdma_depths(Plan& p, const PlanOptions& o) {
   bool latency = p.metric == Metric::latency;
   p.rdma.post_batch = o.post_batch;
-  p.rdma.depth = o.depth > 0 ? o.depth : latency ? 1 : 128;
-  p.rdma.signal_every = o.signal_every;
+  p.rdma.depth = typed_or(o.depth, "--depth", 1, latency ? 1 : 128);
+  p.rdma.signal_every = typed_or(o.signal_every, "--signal-every", 1, 0);
 }
 
 /// Where the user does not say: a batch is signalled once; unbatched posts share a completion by as many as depth and
@@ -94,13 +99,11 @@ plan::Direction rdma_direction(const PlanOptions& o, Operation operation) {
   return operation == Operation::read ? plan::Direction::from : plan::Direction::to;
 }
 
-/// perftest's own defaults, so that cross-checks are honest (perftest-lessons.md section 3).
-void apply_perftest_preset(Plan& p) {
-  p.rdma.depth = p.metric == Metric::latency ? 1 : 128;
-  p.rdma.qps = 1;
-  p.rdma.post_batch = 1;
-  p.rdma.signal_every = 1;
-  p.working_set_bytes = p.message_bytes;
+/// perftest's own defaults, so that cross-checks are honest (perftest-lessons.md section 3). Depth, QPs and post batch have
+/// the same defaults here; what the user typed stays.
+void apply_perftest_preset(Plan& p, const PlanOptions& o) {
+  if (!o.signal_every) p.rdma.signal_every = 1;
+  if (o.working_set.empty()) p.working_set_bytes = p.message_bytes;
 }
 
 void check_preset(const std::string& preset) {
@@ -119,11 +122,11 @@ void add_rdma_plan_options(CLI::App& c, PlanOptions& o) {
   c.add_option("-n,--iterations", o.iterations, "messages per QP instead of a duration")->group(measure);
   c.add_option("--warm-up", o.warm_up, "before the window (default 100ms)")->group(measure);
   c.add_option("--interval", o.interval, "of the series (default 100ms)")->group(measure);
-  c.add_option("--direction", o.direction, "of the data: to, from or both (default to; read: from)")->group(measure);
-  c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->group(measure);
+  auto* direction = c.add_option("--direction", o.direction, "of the data: to, from or both (default to; read: from)")->group(measure);
+  c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->excludes(direction)->group(measure);
   c.add_flag("--verify", o.verify, "check the data that were timed")->group(measure);
   c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream")->group(measure);
-  c.add_option("--load-rate", o.load_rate, "open loop: so many messages/s, timed from the intended send")->group(measure);
+  c.add_option("--load-rate", o.load_rate_per_s, "open loop: so many messages/s, timed from the intended send")->group(measure);
   c.add_option("--preset", o.preset, "perftest: its defaults, for cross-checks")->group(measure);
   auto queue = "Queues";
   c.add_option("-q,--qps", o.qps, "queue pairs per thread")->capture_default_str()->group(queue);
@@ -142,7 +145,7 @@ void add_rdma_plan_options(CLI::App& c, PlanOptions& o) {
   c.add_option("--peer-device-port", o.peer_port_number, "port of the device there")->group(path);
   c.add_option("-x,--gid-index", o.gid_index, "GID index here (default: chosen)")->group(path);
   c.add_option("--peer-gid-index", o.peer_gid_index, "GID index there")->group(path);
-  c.add_option("--mtu", o.mtu, "path MTU: 256 512 1024 2048 4096 (default: the smaller active one)")->group(path);
+  c.add_option("--mtu", o.mtu_bytes, "path MTU: 256 512 1024 2048 4096 (default: the smaller active one)")->group(path);
   c.add_option("--sl", o.service_level, "service level 0-15")->group(path);
   c.add_option("--traffic-class", o.traffic_class, "0-255 (DSCP x 4)")->group(path);
   c.add_option("--connect", o.connect, "socket or rdma_cm (iWARP: rdma_cm by itself)")->capture_default_str()->group(path);
@@ -166,18 +169,18 @@ void add_tcp_plan_options(CLI::App& c, PlanOptions& o) {
   c.add_option("-n,--iterations", o.iterations, "blocks or round trips per stream instead")->group(measure);
   c.add_option("--warm-up", o.warm_up, "before the window (default 100ms)")->group(measure);
   c.add_option("--interval", o.interval, "of the series (default 100ms)")->group(measure);
-  c.add_option("--direction", o.direction, "to, from or both (default to)")->group(measure);
-  c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->group(measure);
+  auto* direction = c.add_option("--direction", o.direction, "to, from or both (default to)")->group(measure);
+  c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->excludes(direction)->group(measure);
   c.add_flag("--verify", o.verify, "check the data")->group(measure);
   c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream")->group(measure);
-  c.add_option("--load-rate", o.load_rate, "open loop: so many round trips/s, timed from the intended send")->group(measure);
+  c.add_option("--load-rate", o.load_rate_per_s, "open loop: so many round trips/s, timed from the intended send")->group(measure);
   auto stream = "Streams";
   c.add_option("-q,--streams", o.streams, "connections")->capture_default_str()->group(stream);
   c.add_option("--threads", o.threads, "default: one per stream")->group(stream);
   c.add_option("--wait", o.wait, "spin or block (default: latency spin, bandwidth block)")->group(stream);
   c.add_flag("--zerocopy", o.zerocopy, "MSG_ZEROCOPY; the copied share is printed")->group(stream);
   c.add_option("--congestion", o.congestion, "cubic, bbr, … on both ends")->group(stream);
-  c.add_option("--mss", o.mss, "maximum segment size in bytes")->group(stream);
+  c.add_option("--mss", o.mss_bytes, "maximum segment size in bytes")->group(stream);
   c.add_option("--window", o.window, "socket buffers (default: the kernel tunes)")->group(stream);
   c.add_option("--pacing", o.pacing, "25G, 500M over all streams")->group(stream);
   auto place = "Interface and CPUs";
@@ -194,12 +197,12 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   base.operation = plan::operation_from(o.op);
   fill_common(base, o);
   base.direction = rdma_direction(o, base.operation);
-  base.threads = o.threads > 0 ? o.threads : 1;
+  base.threads = o.threads.value_or(1);
   fill_rdma_depths(base, o);
   auto& r = base.rdma;
   r.qps = o.qps;
-  r.inline_bytes = o.inline_bytes;
-  r.mtu_bytes = o.mtu;
+  r.inline_bytes = typed_or(o.inline_bytes, "--inline", 0, -1);
+  r.mtu_bytes = typed_or(o.mtu_bytes, "--mtu", 256, 0);
   r.service_level = o.service_level;
   r.traffic_class = o.traffic_class;
   r.retry_count = o.retry_count;
@@ -208,15 +211,15 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   r.relaxed_ordering = !o.no_relaxed_ordering;
   r.connect = plan::connect_by_from(o.connect);
   if (!o.rate_limit.empty()) r.rate_limit_gbit_per_s = parse_rate_gbit_per_s(o.rate_limit);
-  if (o.max_reads > 0) r.max_reads = static_cast<std::uint64_t>(o.max_reads);
+  if (o.max_reads) r.max_reads = static_cast<std::uint64_t>(typed_or(o.max_reads, "--max-reads", 1, 1));
   bool atomic = base.operation == Operation::fetch_add || base.operation == Operation::compare_swap;
   std::uint64_t standard = atomic ? 8 : base.metric == Metric::latency ? 8 : base.metric == Metric::rate ? 64 : 65536;
   std::vector<Plan> plans;
   for (auto bytes : sizes_of(o, standard)) {
     Plan p = base;
     p.message_bytes = bytes;
+    if (o.preset == "perftest") apply_perftest_preset(p, o);
     if (p.rdma.signal_every == 0) p.rdma.signal_every = usual_signal_every(p);
-    if (o.preset == "perftest") apply_perftest_preset(p);
     p.label = label_of(p);
     plan::validate(p, plan::Limits{});
     plans.push_back(std::move(p));
@@ -235,10 +238,10 @@ std::vector<Plan> tcp_plans(const PlanOptions& o) {
                                              : plan::direction_from(o.direction);
   if (o.streams < 1) throw Error(ErrorKind::usage, fmt::format("--streams {} is out of range: use 1 or more", o.streams));
   base.streams = o.streams;
-  base.threads = o.threads > 0 ? o.threads : o.streams;
+  base.threads = o.threads.value_or(o.streams);
   auto& t = base.tcp;
-  set_if(t.congestion, o.congestion, std::string());
-  set_if(t.mss_bytes, o.mss, 0);
+  t.congestion = if_typed(o.congestion);
+  t.mss_bytes = o.mss_bytes;
   if (!o.window.empty()) t.window_bytes = parse_size(o.window);
   if (!o.pacing.empty()) t.pacing_gbit_per_s = parse_rate_gbit_per_s(o.pacing);
   t.zerocopy = o.zerocopy;

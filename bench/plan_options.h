@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ class App;
 namespace railgauge::bench {
 
 /// The options of one single measurement as typed, before they become plans. One object per subcommand; strings are
-/// parsed strictly (base/units.h) after all options are known, so that their order never matters.
+/// parsed strictly (base/units.h) after all options are known, so that their order never matters. An empty optional or
+/// string was not typed: the metric, the device or the kernel decides then.
 struct PlanOptions {
   std::string op = "write";
   std::string metric = "bandwidth";
@@ -23,14 +25,14 @@ struct PlanOptions {
   std::string interval;
   std::string direction;
   bool bidirectional = false;
-  int threads = 0;                      ///< 0: one
+  std::optional<int> threads;           ///< empty: RDMA one, TCP one per stream
   int streams = 1;
   int qps = 1;
-  int depth = 0;                        ///< 0: the metric's default
+  std::optional<int> depth;
   int post_batch = 1;
-  int signal_every = 0;
-  int inline_bytes = -1;
-  int mtu = 0;
+  std::optional<int> signal_every;
+  std::optional<int> inline_bytes;
+  std::optional<int> mtu_bytes;
   int service_level = 0;
   int traffic_class = 0;
   int retry_count = 7;
@@ -39,21 +41,21 @@ struct PlanOptions {
   bool events = false;
   bool no_relaxed_ordering = false;
   std::string connect = "socket";
-  int max_reads = 0;
+  std::optional<int> max_reads;
   bool verify = false;
   bool under_load = false;
-  double load_rate = 0;
+  std::optional<double> load_rate_per_s;
   std::string working_set;
   bool hugepages = false;
   std::string preset;
   std::string device, peer_device;
-  int port_number = 0, peer_port_number = 0;
-  int gid_index = -1, peer_gid_index = -1;
+  std::optional<int> port_number, peer_port_number;
+  std::optional<int> gid_index, peer_gid_index;
   std::string cpus, peer_cpus;
-  int numa = -1, peer_numa = -1;
+  std::optional<int> numa, peer_numa;
   std::string interface, peer_interface;
   std::string congestion;
-  int mss = 0;
+  std::optional<int> mss_bytes;
   std::string window;
   std::string pacing;
   bool zerocopy = false;

@@ -118,11 +118,11 @@ void check_times(const Plan& plan, const Limits& limits) {
 void check_latency(const Plan& plan) {
   if (plan.metric != Metric::latency) {
     if (plan.under_load) refuse("latency under load with --metric {}: use --metric latency", name_of(plan.metric));
-    if (plan.load_rate_per_s != 0) refuse("an open-loop rate of {}/s with --metric {}: use --metric latency", plan.load_rate_per_s, name_of(plan.metric));
+    if (plan.load_rate_per_s != 0) refuse("--load-rate {} with --metric {}: use --metric latency", plan.load_rate_per_s, name_of(plan.metric));
     return;
   }
-  check_rate("open-loop rate", plan.load_rate_per_s);
-  if (plan.load_rate_per_s > 1e9) refuse("an open-loop rate of {}/s is above one message a nanosecond: use less", plan.load_rate_per_s);
+  check_rate("--load-rate", plan.load_rate_per_s);
+  if (plan.load_rate_per_s > 1e9) refuse("--load-rate {} is above one message a nanosecond: use less", plan.load_rate_per_s);
   if (plan.direction == Direction::both) refuse("--direction both with --metric latency: a ping-pong has both already, use to or from");
   if (plan.threads != 1) refuse("--threads {} with --metric latency: one ping-pong runs at a time, use --threads 1", plan.threads);
   if (plan.transport == Transport::tcp) {
@@ -130,6 +130,7 @@ void check_latency(const Plan& plan) {
     return;
   }
   const RdmaSettings& rdma = plan.rdma;
+  if (rdma.rate_limit_gbit_per_s > 0) refuse("--rate-limit {} with --metric latency: it paces streams, use --load-rate", rdma.rate_limit_gbit_per_s);
   if (rdma.qps != 1 && !plan.under_load) refuse("--qps {} with --metric latency: use --qps 1, or latency under load", rdma.qps);
   if (rdma.depth != 1 || rdma.post_batch != 1 || rdma.signal_every != 1)
     refuse("--depth {} --post-batch {} --signal-every {} with --metric latency: one message is outstanding at a time, use 1 for each", rdma.depth,
@@ -174,11 +175,11 @@ void check_rdma(const Plan& plan) {
     refuse("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096, or leave it out for the smaller of both ports", mtu);
   check_range("--sl", rdma.service_level, 0, 15);
   check_range("--traffic-class", rdma.traffic_class, 0, 255);
-  check_range("retry count", rdma.retry_count, 0, 7);
+  check_range("--retry-count", rdma.retry_count, 0, 7);
   // Code 0 means "wait for ever" (InfiniBand specification 11.2.4.2), which no measurement may do.
-  check_range("timeout code", rdma.timeout_code, 1, 31);
+  check_range("--timeout-code", rdma.timeout_code, 1, 31);
   check_rate("--rate-limit", rdma.rate_limit_gbit_per_s);
-  if (rdma.max_reads) check_range("outstanding reads", static_cast<std::int64_t>(std::min<std::uint64_t>(*rdma.max_reads, 1U << 30)), 1, 255);
+  if (rdma.max_reads) check_range("--max-reads", static_cast<std::int64_t>(std::min<std::uint64_t>(*rdma.max_reads, 1U << 30)), 1, 255);
   check_iterations(plan);
 }
 
@@ -192,6 +193,10 @@ void check_tcp(const Plan& plan) {
   if (tcp.window_bytes && (*tcp.window_bytes < 1024 || *tcp.window_bytes > kLargestWindow))
     refuse("--window {} is out of range: use 1K to 1G, or leave it out for the kernel's auto-tuning", *tcp.window_bytes);
   check_rate("--pacing", tcp.pacing_gbit_per_s);
+  if (tcp.pacing_gbit_per_s > 0 && plan.metric == Metric::latency && !plan.under_load)
+    refuse("--pacing {} with --metric latency paces nothing: use --load-rate, or --under-load", tcp.pacing_gbit_per_s);
+  // Both ways of moving a stream sleep in the kernel when there is nothing to do; spinning would only hide which side waits.
+  if (tcp.wait == Wait::spin && plan.operation == Operation::stream) refuse("--wait spin is for --metric latency: streams block");
   if (tcp.zerocopy && plan.operation != Operation::stream) refuse("--zerocopy with --metric {}: it is for --metric bandwidth", name_of(plan.metric));
 }
 
@@ -199,7 +204,7 @@ void check_placement(const Placement& placement, Transport transport) {
   if (placement.device) check_name("--device", *placement.device, 63);  // IBV_SYSFS_NAME_MAX 64
   if (placement.interface) check_name("--interface", *placement.interface, 15);  // IFNAMSIZ 16
   if (transport == Transport::tcp && placement.device) refuse("--device {} is for RDMA: use --interface for TCP", *placement.device);
-  if (placement.port) check_range("--ib-port", *placement.port, 1, 255);
+  if (placement.port) check_range("--device-port", *placement.port, 1, 255);
   if (placement.gid_index) check_range("--gid-index", *placement.gid_index, 0, 65535);
   if (placement.numa_node) check_range("--numa", *placement.numa_node, 0, 1023);
   if (placement.cpus.size() > 1024) refuse("--cpu names {} CPUs: use at most 1024", placement.cpus.size());

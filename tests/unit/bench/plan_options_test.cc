@@ -58,6 +58,28 @@ TEST(RdmaPlans, PresetPerftestHasItsDefaults) {
   EXPECT_THROW(rdma({"--preset", "netperf"}), Error);
 }
 
+TEST(RdmaPlans, PresetGivesWayToWhatIsTyped) {
+  auto p = rdma({"--preset", "perftest", "-q", "3", "-t", "96", "--post-batch", "8", "--signal-every", "16", "--working-set", "5M"})[0];
+  EXPECT_EQ(p.rdma.qps, 3);
+  EXPECT_EQ(p.rdma.depth, 96);
+  EXPECT_EQ(p.rdma.post_batch, 8);
+  EXPECT_EQ(p.rdma.signal_every, 16);
+  EXPECT_EQ(p.working_set_bytes, 5u << 20);
+}
+
+TEST(RdmaPlans, NumbersThatMeanNothingAreRefusedAndNotReplaced) {
+  for (const char* option : {"--depth", "--threads", "--signal-every", "--max-reads", "--device-port", "--mtu", "--load-rate"})
+    for (const char* number : {"0", "-3"}) EXPECT_THROW(rdma({"--metric", "latency", option, number}), Error) << option << " " << number;
+  for (const char* option : {"--inline", "--gid-index", "--numa"}) EXPECT_THROW(rdma({option, "-1"}), Error) << option;
+  EXPECT_EQ(rdma({"--inline", "0"})[0].rdma.inline_bytes, 0);
+  EXPECT_EQ(rdma({})[0].rdma.inline_bytes, -1);
+  EXPECT_EQ(rdma({})[0].client.gid_index, std::nullopt);
+  EXPECT_THROW(tcp({"--threads", "0"}), Error);
+  EXPECT_THROW(tcp({"--mss", "0"}), Error);
+}
+
+TEST(RdmaPlans, BidirectionalContradictsADirection) { EXPECT_THROW(rdma({"--direction", "to", "-b"}), CLI::ExcludesError); }
+
 TEST(RdmaPlans, ReadsBringTheDataHereUnlessToldOtherwise) {
   EXPECT_EQ(rdma({"--op", "read"})[0].direction, Direction::from);
   EXPECT_EQ(rdma({"--op", "read", "--direction", "to"})[0].direction, Direction::to);
@@ -103,6 +125,7 @@ TEST(TcpPlans, WaitAndBlockFollowTheMetric) {
   EXPECT_EQ(latency.tcp.wait, plan::Wait::spin);
   EXPECT_DOUBLE_EQ(tcp({"--pacing", "2.5G"})[0].tcp.pacing_gbit_per_s, 2.5);
   EXPECT_THROW(tcp({"--metric", "rate"}), Error);
+  EXPECT_THROW(tcp({"--wait", "spin"}), Error);
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ TEST(Validate, WantsOneMessageOutstandingForLatency) {
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.depth = 2; }), HasSubstr("use 1 for each"));
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.direction = Direction::both; }), HasSubstr("use to or from"));
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.qps = 2; }), HasSubstr("use --qps 1"));
+  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.rate_limit_gbit_per_s = 2.5; }), HasSubstr("use --load-rate"));
   EXPECT_EQ(refusal_after(send_latency(), [](Plan& p) { p.rdma.qps = 2, p.under_load = true; }), "accepted");
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.load_rate_per_s = std::numeric_limits<double>::quiet_NaN(); }), HasSubstr("nan"));
 }
@@ -144,7 +145,7 @@ TEST(Validate, ChecksRdmaSettings) {
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.inline_bytes = 220; }), HasSubstr("--inline 220 is larger than --size 24"));
   EXPECT_THAT(refusal_after(write_bandwidth(), [](Plan& p) { p.operation = Operation::read, p.rdma.inline_bytes = 64; }),
               HasSubstr("only writes and sends"));
-  EXPECT_THAT(refusal_after(write_bandwidth(), [](Plan& p) { p.rdma.max_reads = ~0ULL; }), HasSubstr("outstanding reads"));
+  EXPECT_THAT(refusal_after(write_bandwidth(), [](Plan& p) { p.rdma.max_reads = ~0ULL; }), HasSubstr("--max-reads"));
 }
 
 TEST(Validate, ChecksTcpSettings) {
@@ -152,6 +153,9 @@ TEST(Validate, ChecksTcpSettings) {
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.mss_bytes = 87; }), HasSubstr("use 88 to 32767"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.window_bytes = 1ULL << 31; }), HasSubstr("--window"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.pacing_gbit_per_s = -2.5; }), HasSubstr("--pacing -2.5"));
+  EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.wait = Wait::spin; }), HasSubstr("--wait spin"));
+  auto ping = [](Plan& p) { p.operation = Operation::round_trip, p.metric = Metric::latency, p.threads = p.streams = 1, p.tcp.pacing_gbit_per_s = 2.5; };
+  EXPECT_THAT(refusal_after(tcp_stream(), ping), HasSubstr("--pacing 2.5 with --metric latency"));
 }
 
 TEST(Validate, RefusesNamesThatAreNoNames) {
