@@ -122,7 +122,7 @@ VerbsQueue::VerbsQueue(const QueueRequest& request) : device_(*request.device), 
     inline_bytes = std::min(inline_bytes, created.caps.inline_bytes);  // what the first one was refused need not be asked again
     caps_ = created.caps;
   }
-  caps_.inline_bytes = std::min(caps_.inline_bytes, std::max(inline_bytes, request.inline_bytes));
+  caps_.inline_bytes = std::min(caps_.inline_bytes, request.inline_bytes);  // some give more than was asked for
 }
 
 void VerbsQueue::prepare(std::uint32_t lane, std::span<const WorkRequest> slots) {
@@ -181,9 +181,9 @@ int VerbsQueue::poll_recv(std::span<Completion> out) noexcept { return poll_cq(r
 int VerbsQueue::arm() noexcept {
   if (channel_ == nullptr) return -ENOTSUP;
   drain_channel();
-  // Both return the errno, so either being non-zero is the answer.
-  int error = ibv_req_notify_cq(send_cq_.get(), 0);
-  return -(error | ibv_req_notify_cq(recv_cq_.get(), 0));
+  int sends = ibv_req_notify_cq(send_cq_.get(), 0);
+  int receives = ibv_req_notify_cq(recv_cq_.get(), 0);
+  return -(sends != 0 ? sends : receives);  // each is an errno of its own
 }
 
 int VerbsQueue::wait(Deadline deadline) noexcept {
