@@ -49,7 +49,8 @@ void apply_wishes(plan::Plan& plan, const CheckOptions& options) {
 
 /// Before anything is connected: a wrong option is a usage error, not a row of failed measurements.
 void refuse_impossible(const CheckOptions& options) {
-  if (options.mtu_bytes && *options.mtu_bytes < 256) throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use 256 to 4096, or leave it out", *options.mtu_bytes));
+  if (options.mtu_bytes && *options.mtu_bytes < 256)
+    throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use 256 to 4096, or leave it out", *options.mtu_bytes));
   plan::Plan plan = rdma_check_plans(Effort::quick).front();
   apply_wishes(plan, options);
   plan::validate(plan, plan::Limits{});
@@ -117,7 +118,9 @@ void add_check_command(CLI::App& app, int& exit_code) {
   c->add_option("-x,--gid-index", options->gid_index, "GID index here (default: chosen)")->group(path);
   c->add_option("--peer-gid-index", options->peer_gid_index, "GID index there")->group(path);
   c->add_option("--mtu", options->mtu_bytes, "path MTU (default: the smaller active one)")->group(path);
-  c->add_option("--streams", options->streams, "TCP streams of the several-streams rows (default: by CPUs, 2 to 8)")->check(CLI::Range(2, 1024))->group(path);
+  c->add_option("--streams", options->streams, "TCP streams of the several-streams rows (default: by CPUs, 2 to 8)")
+      ->check(CLI::Range(2, 1024))
+      ->group(path);
   auto* no_rdma = c->add_flag("--no-rdma", options->no_rdma, "TCP only")->group(path);
   c->add_flag("--no-tcp", options->no_tcp, "RDMA only")->excludes(no_rdma)->group(path);
   add_client_options(*c, options->client);

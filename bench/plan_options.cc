@@ -35,7 +35,8 @@ std::optional<std::string> if_typed(const std::string& text) { return text.empty
 
 /// 0, −1 and the like mean "let the tool choose" in a plan; typed, they are what they say: no such number.
 int typed_or(const std::optional<int>& typed, const char* option, int low, int otherwise) {
-  if (typed && *typed < low) throw Error(ErrorKind::usage, fmt::format("{} {} is out of range: use {} or more, or leave it out", option, *typed, low));
+  if (typed && *typed < low)
+    throw Error(ErrorKind::usage, fmt::format("{} {} is out of range: use {} or more, or leave it out", option, *typed, low));
   return typed.value_or(otherwise);
 }
 

@@ -35,7 +35,8 @@ double ethernet_rate(const std::string& text) {
   try {
     return parse_rate_gbit_per_s(text);
   } catch (const Error&) {
-    refuse(fmt::format("--link: \"{}\" is neither an InfiniBand speed (sdr ddr qdr fdr10 fdr edr hdr ndr xdr) nor an Ethernet rate such as 100g", text));
+    refuse(fmt::format(
+        "--link: \"{}\" is neither an InfiniBand speed (sdr ddr qdr fdr10 fdr edr hdr ndr xdr) nor an Ethernet rate such as 100g", text));
   }
 }
 

@@ -273,7 +273,11 @@ class RdmaEngine final : public Engine {
     Deadline deadline = Deadline::after(2 * plan::expected_wall_time(plan_) + std::chrono::seconds(30));
     while (!control.peer_done.load() && !control.stop.load() && !watcher_->broken().load()) {
       if (deadline.passed()) {
-        result.error = results::ErrorInfo{.kind = name_of(ErrorKind::timeout), .code = 0, .stage = "run", .side = result.role, .text = "the peer did not say that it has ended"};
+        result.error = results::ErrorInfo{.kind = name_of(ErrorKind::timeout),
+                                          .code = 0,
+                                          .stage = "run",
+                                          .side = result.role,
+                                          .text = "the peer did not say that it has ended"};
         return;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -69,7 +69,8 @@ RdmaGroup::RdmaGroup(const Request& request)
                                                                    .recv_requests = receives ? layout_.recv_depth : 1,
                                                                    .inline_bytes = initiating_ ? request.inline_bytes : 0,
                                                                    .events = plan_.rdma.events});
-  messages_inline_ = request.inline_bytes > 0 && layout_.message_bytes <= queue_->caps().inline_bytes && layout_.message_bytes <= request.inline_bytes;
+  messages_inline_ =
+      request.inline_bytes > 0 && layout_.message_bytes <= queue_->caps().inline_bytes && layout_.message_bytes <= request.inline_bytes;
 }
 
 std::string RdmaGroup::placement() const { return (local_ ? local_ : exposed_)->placement(); }
@@ -117,7 +118,8 @@ bool RdmaGroup::fills_local() const { return initiating_ && layout_.operation !=
 
 void RdmaGroup::fill(memory::Block& block, memory::Pattern pattern) {
   std::uint64_t bytes = std::uint64_t{layout_.used_slots} * layout_.stride;
-  for (std::uint32_t region = 0; region < layout_.regions(); ++region) block.fill(layout_.lane_offset(region), bytes, layout_.pattern_offset(region, 0), pattern);
+  for (std::uint32_t region = 0; region < layout_.regions(); ++region)
+    block.fill(layout_.lane_offset(region), bytes, layout_.pattern_offset(region, 0), pattern);
   if (!is_ping_pong(layout_)) return;
   block.clear(layout_.lane_offset(0) + layout_.message_bytes - 1, 1);  // the stamp of no round
 }
@@ -163,7 +165,8 @@ void RdmaGroup::prepare_receives(std::uint32_t lane) {
   for (std::uint32_t i = 0; i < layout_.recv_ring; ++i) {
     std::uint64_t address = exposed_->registration().address + layout_.lane_offset(lane) + (i % layout_.used_slots) * layout_.stride;
     bool data = layout_.operation == Operation::send;
-    receives.push_back({.local_address = address, .bytes = data ? static_cast<std::uint32_t>(layout_.message_bytes) : 0, .lkey = exposed_region_->lkey()});
+    receives.push_back(
+        {.local_address = address, .bytes = data ? static_cast<std::uint32_t>(layout_.message_bytes) : 0, .lkey = exposed_region_->lkey()});
   }
   queue_->prepare_recv(lane, receives);
 }
@@ -232,7 +235,8 @@ results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pa
       sum.add(check);
     }
   }
-  results::Verification v{.checked_bytes = sum.checked_bytes, .mismatched_bytes = sum.mismatched_bytes, .first_offset = first, .expected = {}, .found = {}};
+  results::Verification v{
+      .checked_bytes = sum.checked_bytes, .mismatched_bytes = sum.mismatched_bytes, .first_offset = first, .expected = {}, .found = {}};
   if (first) {
     v.expected = std::to_integer<int>(sum.expected);
     v.found = std::to_integer<int>(sum.found);

@@ -20,18 +20,19 @@ int agreed_mtu(const plan::Plan& plan, const transport::Offer& own, const transp
   if (wanted == 0) return smaller;
   // rxe accepts a path MTU above the port's without a word (kernels 6.1, 6.12) and then loses every packet.
   if (wanted > smaller)
-    throw Error(ErrorKind::usage, fmt::format("--mtu {} is larger than the active MTU: {} has {}, the peer's {} has {}: use {} or less", wanted, own.device,
-                                              own.active_mtu_bytes, peer.device, peer.active_mtu_bytes, smaller));
+    throw Error(ErrorKind::usage, fmt::format("--mtu {} is larger than the active MTU: {} has {}, the peer's {} has {}: use {} or less",
+                                              wanted, own.device, own.active_mtu_bytes, peer.device, peer.active_mtu_bytes, smaller));
   return wanted;
 }
 
 void check_addresses(const transport::Offer& own, const transport::Offer& peer) {
   if (own.link_layer != peer.link_layer)
-    throw Error(ErrorKind::unsupported, fmt::format("{} port {} is {}, the peer's {} port {} is {}: choose ports of one kind with --device", own.device, own.port,
-                                                    own.link_layer, peer.device, peer.port, peer.link_layer));
+    throw Error(ErrorKind::unsupported, fmt::format("{} port {} is {}, the peer's {} port {} is {}: choose ports of one kind with --device",
+                                                    own.device, own.port, own.link_layer, peer.device, peer.port, peer.link_layer));
   if (own.gid_index >= 0 && peer.gid_index >= 0 && own.gid_type != peer.gid_type)
-    throw Error(ErrorKind::unsupported, fmt::format("GID index {} of {} is {}, index {} of the peer's {} is {}: these do not talk, choose with --gid-index",
-                                                    own.gid_index, own.device, own.gid_type, peer.gid_index, peer.device, peer.gid_type));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("GID index {} of {} is {}, index {} of the peer's {} is {}: these do not talk, choose with --gid-index",
+                            own.gid_index, own.device, own.gid_type, peer.gid_index, peer.device, peer.gid_type));
   if (own.transport != peer.transport)
     throw Error(ErrorKind::unsupported, fmt::format("{} speaks {}, the peer's {} {}", own.device, own.transport, peer.device, peer.transport));
 }
@@ -51,8 +52,9 @@ Agreement agree(const plan::Plan& plan, const transport::Offer& own, const trans
   if (plan.rdma.max_reads) most = static_cast<int>(std::min<std::uint64_t>(*plan.rdma.max_reads, static_cast<std::uint64_t>(most)));
   // A read on a QP that may have none outstanding never ends on rxe.
   if (most < 1 && reads_or_atomics(plan.operation))
-    throw Error(ErrorKind::unsupported, fmt::format("{} can have {} reads outstanding, the peer's {} answers {}: --op {} needs one", own.device,
-                                                    device.limits().max_qp_init_rd_atom, peer.device, peer.max_responder_reads, plan::name_of(plan.operation)));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} can have {} reads outstanding, the peer's {} answers {}: --op {} needs one", own.device,
+                            device.limits().max_qp_init_rd_atom, peer.device, peer.max_responder_reads, plan::name_of(plan.operation)));
   a.initiator_reads = static_cast<std::uint8_t>(std::max(most, 0));
   a.responder_reads = static_cast<std::uint8_t>(std::clamp(own.max_responder_reads, 0, 255));
   return a;

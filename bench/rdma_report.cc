@@ -55,7 +55,8 @@ void report_latency(const GroupOutcome& outcome, SideResult& result) {
   result.loaded_latency = stats::latency_summary(*outcome.from_intended);
   result.histogram = outcome.from_intended->histogram.to_data();
   result.late_sends = outcome.late_sends;
-  if (outcome.unsent > 0) result.warnings.push_back(fmt::format("{} scheduled messages were never sent, because the run ended early", outcome.unsent));
+  if (outcome.unsent > 0)
+    result.warnings.push_back(fmt::format("{} scheduled messages were never sent, because the run ended early", outcome.unsent));
 }
 
 }  // namespace
@@ -92,7 +93,8 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
     put("rate_limited_by", "the sending threads' clock");
   }
   put("completions", source.plan.rdma.events ? "events" : "polling");
-  put("tick_clock", source.clock.uses_counter() ? fmt::format("TSC at {:.3f} ticks per ns", source.clock.ticks_per_ns()) : std::string("CLOCK_MONOTONIC_RAW"));
+  put("tick_clock", source.clock.uses_counter() ? fmt::format("TSC at {:.3f} ticks per ns", source.clock.ticks_per_ns())
+                                                : std::string("CLOCK_MONOTONIC_RAW"));
   if (g.needs_receives()) put("receive_depth", g.recv_depth);
   put("when_idle", source.plan.rdma.events ? "sleeps" : source.same_host ? "spins, and yields after 20 us: both sides share this host" : "spins");
   if (!source.data_in_order.empty()) s["last_byte_last"] = source.data_in_order;
@@ -127,9 +129,13 @@ void add_verification(const std::optional<results::Verification>& found, SideRes
     sum.found = found->found;
   }
   if (sum.mismatched_bytes == 0 || result.error) return;
-  result.error = results::ErrorInfo{.kind = name_of(ErrorKind::data), .code = 0, .stage = "verify", .side = result.role,
-                                    .text = fmt::format("{} bytes differ from what was sent, first at offset {}: expected {:#04x}, found {:#04x}", sum.mismatched_bytes,
-                                                        sum.first_offset.value_or(0), sum.expected.value_or(0), sum.found.value_or(0))};
+  result.error = results::ErrorInfo{
+      .kind = name_of(ErrorKind::data),
+      .code = 0,
+      .stage = "verify",
+      .side = result.role,
+      .text = fmt::format("{} bytes differ from what was sent, first at offset {}: expected {:#04x}, found {:#04x}", sum.mismatched_bytes,
+                          sum.first_offset.value_or(0), sum.expected.value_or(0), sum.found.value_or(0))};
 }
 
 void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, SideResult& result) {
@@ -138,7 +144,8 @@ void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_poi
     std::string text = fmt::format("{} after {}", event.text, format_duration(event.at - began));
     result.events.push_back(text);
     if (event.invalidates) result.warnings.push_back(fmt::format("{}: what was measured around it does not count", text));
-    if (event.fatal && !result.error) result.error = results::ErrorInfo{.kind = name_of(ErrorKind::verbs), .code = 0, .stage = "run", .side = result.role, .text = text};
+    if (event.fatal && !result.error)
+      result.error = results::ErrorInfo{.kind = name_of(ErrorKind::verbs), .code = 0, .stage = "run", .side = result.role, .text = text};
   }
 }
 

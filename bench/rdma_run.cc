@@ -57,11 +57,14 @@ std::string describe(const loops::Fault& fault, const RdmaGroup& group, const Ru
   const char* what = fault.receiving ? "receive" : "request";
   switch (fault.what) {
     case Failure::none: return {};
-    case Failure::post: return fmt::format("ibv_post_send on lane {} slot {}: {}", fault.completion.lane, fault.completion.slot, errno_text(fault.code));
-    case Failure::post_recv: return fmt::format("ibv_post_recv on lane {} slot {}: {}", fault.completion.lane, fault.completion.slot, errno_text(fault.code));
+    case Failure::post:
+      return fmt::format("ibv_post_send on lane {} slot {}: {}", fault.completion.lane, fault.completion.slot, errno_text(fault.code));
+    case Failure::post_recv:
+      return fmt::format("ibv_post_recv on lane {} slot {}: {}", fault.completion.lane, fault.completion.slot, errno_text(fault.code));
     case Failure::poll: return fmt::format("ibv_poll_cq: {}", errno_text(fault.code));
     case Failure::completion: return fmt::format("{} failed: {}", what, group.queue().describe(fault.completion));
-    case Failure::stalled: return fmt::format("no {} completed for {}: the peer or the path does not answer", what, format_duration(shared.stall_limit));
+    case Failure::stalled:
+      return fmt::format("no {} completed for {}: the peer or the path does not answer", what, format_duration(shared.stall_limit));
     case Failure::drain: return fmt::format("what was in flight at the end did not complete within {}", format_duration(shared.stall_limit));
   }
   return {};
@@ -202,7 +205,8 @@ class GroupRun {
   }
 
   void requests() {
-    after_latency(loops::time_requests(group_.queue(), latency_settings(group_, shared_, false), flags_of(shared_, group_), shared_.clock, recorder(), live()));
+    after_latency(loops::time_requests(group_.queue(), latency_settings(group_, shared_, false), flags_of(shared_, group_), shared_.clock,
+                                       recorder(), live()));
   }
 
   void open_loop() {

@@ -27,8 +27,13 @@ constexpr std::uint64_t kLoadBlockBytes = 1 << 20;
 
 class TcpEngine final : public Engine {
  public:
-  TcpEngine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address, const std::string& peer_address)
-      : plan_(plan), side_(side), local_address_(local_address), peer_address_(peer_address), cpus_(place_tcp_threads(plan, side, local, local_address)) {
+  TcpEngine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
+            const std::string& peer_address)
+      : plan_(plan),
+        side_(side),
+        local_address_(local_address),
+        peer_address_(peer_address),
+        cpus_(place_tcp_threads(plan, side, local, local_address)) {
     if (plan.metric == Metric::latency && plan.streams > 1 && !plan.under_load) {
       throw Error(ErrorKind::usage, fmt::format("--streams {}: a round trip uses one connection; streams beside it need --under-load", plan.streams));
     }
@@ -169,7 +174,8 @@ void TcpEngine::describe(results::SideResult& result) const {
   }
   if (links_.strangers.wrong_hello + links_.strangers.silent > 0) {
     result.warnings.push_back(fmt::format("{} strangers on the data port were turned away ({} with a wrong hello, {} silent)",
-                                          links_.strangers.wrong_hello + links_.strangers.silent, links_.strangers.wrong_hello, links_.strangers.silent));
+                                          links_.strangers.wrong_hello + links_.strangers.silent, links_.strangers.wrong_hello,
+                                          links_.strangers.silent));
   }
   if (cpus_.warning) result.warnings.push_back(*cpus_.warning);
 }

@@ -64,8 +64,9 @@ void Flow::note_checks(FlowResult& result) const {
     }
   }
   if (all.mismatched_bytes > 0 && !result.error) {
-    auto error = run_error(ErrorKind::data, 0, fmt::format("{} of {} compared bytes differ; first at stream offset {}: expected 0x{:02x}, found 0x{:02x}",
-                                                           all.mismatched_bytes, all.checked_bytes, *all.first_offset, *all.expected, *all.found));
+    auto error = run_error(ErrorKind::data, 0,
+                           fmt::format("{} of {} compared bytes differ; first at stream offset {}: expected 0x{:02x}, found 0x{:02x}",
+                                       all.mismatched_bytes, all.checked_bytes, *all.first_offset, *all.expected, *all.found));
     error.stage = "verify";
     result.error = error;
   }
@@ -106,7 +107,8 @@ void Flow::note_zerocopy(FlowResult& result) {
     all.completions += stream->zerocopy().completions;
     all.copied += stream->zerocopy().copied;
   }
-  if (all.completions > 0 && all.copied == all.completions) result.warnings.push_back("zero-copy: the kernel copied every send after all (as it always does on loopback)");
+  if (all.completions > 0 && all.copied == all.completions)
+    result.warnings.push_back("zero-copy: the kernel copied every send after all (as it always does on loopback)");
   result.zerocopy = all;
 }
 

@@ -25,7 +25,11 @@ double schedule_rate(const plan::Plan& plan) noexcept {
 }
 
 Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
-    : plan_(plan), stream_(stream), cpu_(cpu), message_({.bytes = plan.message_bytes, .numa_node = {}}), reply_({.bytes = plan.message_bytes, .numa_node = {}}) {
+    : plan_(plan),
+      stream_(stream),
+      cpu_(cpu),
+      message_({.bytes = plan.message_bytes, .numa_node = {}}),
+      reply_({.bytes = plan.message_bytes, .numa_node = {}}) {
   memory::fill_pattern(message_.span(), 0, memory::Pattern{.seed = plan.message_bytes});
 }
 
@@ -70,8 +74,10 @@ void Ping::note_checks(PingResult& result) const {
     found.expected = std::to_integer<int>(outcome.expected);
     found.found = std::to_integer<int>(outcome.found);
     if (!result.error) {
-      result.error = run_error(ErrorKind::data, 0, fmt::format("{} of {} echoed bytes differ; first at offset {}: expected 0x{:02x}, found 0x{:02x}",
-                                                               outcome.mismatched_bytes, outcome.checked_bytes, *found.first_offset, *found.expected, *found.found));
+      result.error =
+          run_error(ErrorKind::data, 0,
+                    fmt::format("{} of {} echoed bytes differ; first at offset {}: expected 0x{:02x}, found 0x{:02x}",
+                                outcome.mismatched_bytes, outcome.checked_bytes, *found.first_offset, *found.expected, *found.found));
       result.error->stage = "verify";
     }
   }
@@ -95,7 +101,8 @@ PingResult Ping::measure(RunControl& control) noexcept {
   if (open_loop) result.from_intended = stats::latency_summary(from_intended);
   result.histogram = (open_loop ? from_intended : from_send).histogram.to_data();
   if (result.outcome.unanswered > 0) {
-    result.warnings.push_back(fmt::format("{} messages of the window were not answered by its end and are in no percentile", result.outcome.unanswered));
+    result.warnings.push_back(
+        fmt::format("{} messages of the window were not answered by its end and are in no percentile", result.outcome.unanswered));
   }
   control.live_messages.fetch_add(result.outcome.recorded, std::memory_order_relaxed);
   judge(result);

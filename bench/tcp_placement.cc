@@ -50,7 +50,8 @@ TcpPlacement place_tcp_threads(const plan::Plan& plan, Side side, const host::Sn
   const bool loopback = netdev != nullptr && netdev->type && *netdev->type == kArphrdLoopback;
   const std::size_t ends = loopback ? 2 : 1;
   if (local.online_cpus && threads * ends > static_cast<std::size_t>(*local.online_cpus)) {
-    placement.warning = fmt::format("{} measuring threads on this host's {} CPUs: they take turns, which lowers the figure", threads * ends, *local.online_cpus);
+    placement.warning = fmt::format("{} measuring threads on this host's {} CPUs: they take turns, which lowers the figure", threads * ends,
+                                    *local.online_cpus);
   }
   if (!wish.cpus.empty()) {
     share_out(placement, wish.cpus, senders, receivers, latency);

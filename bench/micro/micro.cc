@@ -44,7 +44,8 @@ void window_loop(benchmark::State& state) {
     auto outcome = loops::run(sender, tick_clock().now());
     messages += outcome.completed[0];
   }
-  state.counters["ns_per_message"] = benchmark::Counter(static_cast<double>(messages) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_message"] =
+      benchmark::Counter(static_cast<double>(messages) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(window_loop)->ArgNames({"post_batch", "signal_every"})->Args({1, 1})->Args({1, 16})->Args({16, 1})->Args({16, 16});
 

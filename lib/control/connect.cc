@@ -49,7 +49,8 @@ std::string advice(const Attempt& attempt, std::uint16_t port) {
       return fmt::format("no answer from {} in the time allowed: the host may be down, or a firewall may drop TCP port {}", attempt.address, port);
     case EHOSTUNREACH:
     case ENETUNREACH:
-      return fmt::format("{} cannot be reached ({}): look at the route, or a firewall may reject TCP port {}", attempt.address, errno_text(attempt.error), port);
+      return fmt::format("{} cannot be reached ({}): look at the route, or a firewall may reject TCP port {}", attempt.address,
+                         errno_text(attempt.error), port);
     default: return fmt::format("connect {}: {}", attempt.address, errno_text(attempt.error));
   }
 }

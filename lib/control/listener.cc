@@ -55,11 +55,14 @@ UniqueFd listen_on(const SocketAddress& address, int& error) {
 [[noreturn]] void refuse(const SocketAddress& address, std::uint16_t port, int error) {
   switch (error) {
     case EADDRINUSE:
-      throw Error(ErrorKind::system, fmt::format("port {} is in use on this host (is another `railgauge serve` running?): choose another with --port", port), error);
+      throw Error(ErrorKind::system,
+                  fmt::format("port {} is in use on this host (is another `railgauge serve` running?): choose another with --port", port),
+                  error);
     case EADDRNOTAVAIL:
       throw Error(ErrorKind::system, fmt::format("listen on {}: it is no address of this host; name another with --bind", address.text), error);
     case EACCES:
-      throw Error(ErrorKind::system, fmt::format("listen on {}: not permitted (ports below 1024 need root): choose another with --port", address.text), error);
+      throw Error(ErrorKind::system,
+                  fmt::format("listen on {}: not permitted (ports below 1024 need root): choose another with --port", address.text), error);
     default: throw system_error(fmt::format("listen on {}", address.text), error);
   }
 }
@@ -129,8 +132,11 @@ Listeners open_listeners(const AcceptorOptions& options) {
   for (int i = 0; i < kPortTries && !out; ++i) out = try_open(options);
   if (!out) throw Error(ErrorKind::system, "no port was free on all loopback addresses: choose one with --port");
   if (!out->loopback_only && options.token.empty() && !options.open) {
-    throw Error(ErrorKind::usage, fmt::format("listening on {} without a token lets anyone who reaches it start measurements: give a token, or ask for it with --open",
-                                              out->addresses.front()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "listening on {} without a token lets anyone who reaches it start measurements: give a token, or ask for it with --open",
+            out->addresses.front()));
   }
   return std::move(*out);
 }

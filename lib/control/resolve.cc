@@ -72,7 +72,9 @@ AddressList look_up(const std::string& host, const std::string& service, Deadlin
   pollfd finished{lookup->finished.fd(), POLLIN, 0};
   (void)poll_until({&finished, 1}, deadline);
   if (!lookup->has_result.load(std::memory_order_acquire)) {
-    throw Error(ErrorKind::timeout, fmt::format("{}: the name was not resolved in the time allowed; give a numeric address or look at /etc/resolv.conf", printable(host)));
+    throw Error(ErrorKind::timeout,
+                fmt::format("{}: the name was not resolved in the time allowed; give a numeric address or look at /etc/resolv.conf",
+                            printable(host)));
   }
   if (lookup->code != 0) {
     std::string why = lookup->code == EAI_SYSTEM ? errno_text(lookup->system_error) : ::gai_strerror(lookup->code);

@@ -57,7 +57,8 @@ std::string read_token_file(const std::string& path) {
   }
   std::string_view text(room.data(), filled);
   std::string_view line = text.substr(0, text.find('\n'));
-  if (line.size() > kMaxTokenBytes) throw Error(ErrorKind::usage, fmt::format("token file {}: its first line is longer than {} bytes", path, kMaxTokenBytes));
+  if (line.size() > kMaxTokenBytes)
+    throw Error(ErrorKind::usage, fmt::format("token file {}: its first line is longer than {} bytes", path, kMaxTokenBytes));
   std::size_t first = line.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) throw Error(ErrorKind::usage, fmt::format("token file {}: no token in its first line", path));
   std::string token(line.substr(first, line.find_last_not_of(kBlanks) - first + 1));

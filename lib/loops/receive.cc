@@ -13,7 +13,9 @@ void post_first_receives(transport::WorkQueue& queue, const ReceiveSettings& set
     for (std::uint32_t posted = 0; posted < settings.depth; posted += settings.post_batch) {
       transport::PostResult result = queue.post_recv(lane, posted % settings.ring, settings.post_batch);
       if (result.accepted != settings.post_batch)
-        throw Error(ErrorKind::verbs, fmt::format("posting receive {} of lane {}: {}", posted + result.accepted, lane, errno_text(result.error)), result.error);
+        throw Error(ErrorKind::verbs,
+                    fmt::format("posting receive {} of lane {}: {}", posted + result.accepted, lane, errno_text(result.error)),
+                    result.error);
     }
   }
 }

@@ -230,7 +230,8 @@ RoundTripOutcome run_round_trips(const RoundTripJob& job, stats::LatencyRecorder
   return outcome;
 }
 
-RoundTripOutcome run_scheduled_round_trips(const RoundTripJob& job, stats::LatencyRecorder& from_intended, stats::LatencyRecorder& from_send) noexcept {
+RoundTripOutcome run_scheduled_round_trips(const RoundTripJob& job, stats::LatencyRecorder& from_intended,
+                                           stats::LatencyRecorder& from_send) noexcept {
   RoundTripOutcome outcome;
   Patience patience(job);
   Schedule s = schedule_of(job);

@@ -64,7 +64,8 @@ void check_sizes(const Plan& plan, const Limits& limits) {
   if (is_atomic(plan.operation) && plan.message_bytes != 8)
     refuse("--size {} with --op {}: atomics work on 8 bytes, use --size 8", plan.message_bytes, name_of(plan.operation));
   if (plan.working_set_bytes != 0 && plan.working_set_bytes < plan.message_bytes)
-    refuse("--working-set {} holds no message of --size {}: use --working-set {} or more", plan.working_set_bytes, plan.message_bytes, plan.message_bytes);
+    refuse("--working-set {} holds no message of --size {}: use --working-set {} or more", plan.working_set_bytes, plan.message_bytes,
+           plan.message_bytes);
 }
 
 void check_counts(const Plan& plan, const Limits& limits) {
@@ -80,7 +81,8 @@ void check_counts(const Plan& plan, const Limits& limits) {
   }
   check_range("--streams", plan.streams, 1, limits.max_streams);
   if (plan.streams < plan.threads)
-    refuse("--streams {} leaves some of --threads {} without a stream: use --streams {} or --threads {}", plan.streams, plan.threads, plan.threads, plan.streams);
+    refuse("--streams {} leaves some of --threads {} without a stream: use --streams {} or --threads {}", plan.streams, plan.threads,
+           plan.threads, plan.streams);
 }
 
 void check_memory(const Plan& plan, const Limits& limits) {
@@ -150,7 +152,8 @@ void check_queue(const RdmaSettings& rdma) {
   check_range("--post-batch", rdma.post_batch, 1, kMaxDepth);
   check_range("--signal-every", rdma.signal_every, 1, kMaxDepth);
   if (rdma.depth % rdma.post_batch != 0)
-    refuse("--depth {} is not a multiple of --post-batch {}: use --depth {}", rdma.depth, rdma.post_batch, nearest_multiples(rdma.depth, rdma.post_batch));
+    refuse("--depth {} is not a multiple of --post-batch {}: use --depth {}", rdma.depth, rdma.post_batch,
+           nearest_multiples(rdma.depth, rdma.post_batch));
   if (rdma.depth % rdma.signal_every != 0)
     refuse("--depth {} is not a multiple of --signal-every {}: use --depth {}", rdma.depth, rdma.signal_every,
            nearest_multiples(rdma.depth, rdma.signal_every));

@@ -108,7 +108,8 @@ std::optional<double> add_port_terms(Expectation& out, const RdmaQuestion& quest
   for (const RdmaEnd* end : {&client, &server}) {
     const host::Fact<LinkRate> rate = link_rate(*end, question.qps);
     if (!rate) {
-      if (out.reason.empty()) out.reason = fmt::format("link rate of {} port {} on {} unknown: {}", end->device.name, end->port.port, end->host, rate.reason);
+      if (out.reason.empty())
+        out.reason = fmt::format("link rate of {} port {} on {} unknown: {}", end->device.name, end->port.port, end->host, rate.reason);
       continue;
     }
     slower = std::min(slower.value_or((*rate).gbit_per_s), (*rate).gbit_per_s);

@@ -87,7 +87,8 @@ Fact<LinkRate> infiniband_rate(const host::RdmaPort& port) {
   if (!port.rate_gbit_per_s) return Fact<LinkRate>::missing(port.rate_gbit_per_s.reason);
   if (!port.speed) return Fact<LinkRate>::missing("lane speed unknown: " + port.speed.reason);
   // A speed newer than the table: from EDR on nominal and data rate are the same.
-  return Fact<LinkRate>::of({*port.rate_gbit_per_s, fmt::format("{:g} Gb/s ({})", *port.rate_gbit_per_s, *port.speed), "rate of the port as printed"});
+  return Fact<LinkRate>::of(
+      {*port.rate_gbit_per_s, fmt::format("{:g} Gb/s ({})", *port.rate_gbit_per_s, *port.speed), "rate of the port as printed"});
 }
 
 }  // namespace

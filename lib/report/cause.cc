@@ -75,10 +75,13 @@ std::uint64_t tcp_retransmissions(const Measurement& measurement) {
 
 /// What TCP itself was waiting for most of the time, and what moves it (tcp_info busy, rwnd_limited, sndbuf_limited times).
 Cause tcp_limiter(const std::string& limiter) {
-  if (limiter == "cpu") return {"limited by CPU: a measuring thread was busy all the time", {"use more --threads and --streams, or place them on the NIC's NUMA node with --cpu"}};
+  if (limiter == "cpu")
+    return {"limited by CPU: a measuring thread was busy all the time",
+            {"use more --threads and --streams, or place them on the NIC's NUMA node with --cpu"}};
   if (limiter == "receive window") return {"limited by the receive window", {"raise net.ipv4.tcp_rmem on the receiver, or --window"}};
   if (limiter == "send buffer") return {"limited by the send buffer", {"raise net.ipv4.tcp_wmem on the sender, or --window"}};
-  if (limiter == "network") return {"limited by the network (congestion window)", {"look for loss and competing traffic; compare --congestion bbr and cubic"}};
+  if (limiter == "network")
+    return {"limited by the network (congestion window)", {"look for loss and competing traffic; compare --congestion bbr and cubic"}};
   if (limiter == "pacing") return {"limited by pacing, as asked", {}};
   return {};
 }
@@ -121,8 +124,8 @@ std::vector<std::string> mtu_remedies(const Measurement& measurement, const Reco
     std::string name = netdev_of(*device, *side);
     for (const host::Netdev& netdev : node.facts.netdevs)
       if (netdev.name == name && netdev.mtu_bytes && *netdev.mtu_bytes < kNeeded)
-        out.push_back(fmt::format("on {}: `ip link set {} mtu 9000` (now {}; RoCE needs {} for path MTU 4096), the switch ports as well", node.facts.hostname, name,
-                                  *netdev.mtu_bytes, kNeeded));
+        out.push_back(fmt::format("on {}: `ip link set {} mtu 9000` (now {}; RoCE needs {} for path MTU 4096), the switch ports as well",
+                                  node.facts.hostname, name, *netdev.mtu_bytes, kNeeded));
   }
   if (out.empty()) out.emplace_back("set the path MTU to 4096 on both ports and the switches between them");
   return out;
@@ -137,8 +140,9 @@ std::vector<std::string> pcie_remedies(const std::string& term, const Record& re
         if (!contains(term, link.address) || !contains(term, node.facts.hostname)) continue;
         if (!link.current_gt_per_s || !link.current_width || !link.max_gt_per_s || !link.max_width) continue;
         if (*link.current_gt_per_s >= *link.max_gt_per_s && *link.current_width >= *link.max_width) continue;
-        out.push_back(fmt::format("{} on {} runs at {:g} GT/s x{} and could run at {:g} GT/s x{}: reseat the card, try another slot, look at the riser",
-                                  link.address, node.facts.hostname, *link.current_gt_per_s, *link.current_width, *link.max_gt_per_s, *link.max_width));
+        out.push_back(fmt::format(
+            "{} on {} runs at {:g} GT/s x{} and could run at {:g} GT/s x{}: reseat the card, try another slot, look at the riser",
+            link.address, node.facts.hostname, *link.current_gt_per_s, *link.current_width, *link.max_gt_per_s, *link.max_width));
       }
   return out;
 }
@@ -161,7 +165,8 @@ std::optional<std::string> mismatch_text(const Measurement& measurement) {
   for (const SideResult& side : measurement.sides) {
     if (!side.verification || side.verification->mismatched_bytes == 0) continue;
     const results::Verification& found = *side.verification;
-    std::string text = fmt::format("data on {} is wrong: {} of {} bytes checked differ", side.host.empty() ? side.role : side.host, found.mismatched_bytes, found.checked_bytes);
+    std::string text = fmt::format("data on {} is wrong: {} of {} bytes checked differ", side.host.empty() ? side.role : side.host,
+                                   found.mismatched_bytes, found.checked_bytes);
     if (found.first_offset) text += fmt::format(", first at offset {}", *found.first_offset);
     if (found.expected && found.found) text += fmt::format(": expected 0x{:02x}, found 0x{:02x}", *found.expected, *found.found);
     return text;
@@ -197,7 +202,8 @@ Cause cause_of_low_bandwidth(const Measurement& measurement) {
     return {fmt::format("bound by the fabric: {} (congestion or a slow receiver)", moved_text(*fabric->side, *fabric->counter)),
             {"look for other traffic on the path, and at PFC and ECN settings of the switch"}};
   if (auto loss = find_moved(measurement, is_loss))
-    return {fmt::format("lossy path: {}", moved_text(*loss->side, *loss->counter)), {"look at drops on the switch ports, and at MTU and flow control on both ends"}};
+    return {fmt::format("lossy path: {}", moved_text(*loss->side, *loss->counter)),
+            {"look at drops on the switch ports, and at MTU and flow control on both ends"}};
   if (measurement.plan.transport == plan::Transport::tcp) {
     std::uint64_t retransmissions = tcp_retransmissions(measurement);
     Cause cause = tcp_limiter(limiter_of(measurement));

@@ -89,14 +89,17 @@ Verdict judge_latency(const Measurement& measurement, const Thresholds& threshol
   if (thresholds.allowed_p50_us) {
     verdict.expected = thresholds.allowed_p50_us;
     verdict.fraction = p50_us / *thresholds.allowed_p50_us;
-    if (p50_us > *thresholds.allowed_p50_us) say(verdict, VerdictWord::below, fmt::format("median {:.2f} us is above the {:.2f} us allowed", p50_us, *thresholds.allowed_p50_us));
+    if (p50_us > *thresholds.allowed_p50_us)
+      say(verdict, VerdictWord::below, fmt::format("median {:.2f} us is above the {:.2f} us allowed", p50_us, *thresholds.allowed_p50_us));
   }
   if (thresholds.allowed_p99_us && verdict.word == VerdictWord::met) {
     if (!latency.p99_ns.value) return say(verdict, VerdictWord::inconclusive, fmt::format("no 99th percentile: {}", latency.p99_ns.reason));
     verdict.observed = *latency.p99_ns.value / 1000;
     verdict.expected = thresholds.allowed_p99_us;
     verdict.fraction = *verdict.observed / *verdict.expected;
-    if (*verdict.observed > *verdict.expected) say(verdict, VerdictWord::below, fmt::format("99th percentile {:.2f} us is above the {:.2f} us allowed", *verdict.observed, *verdict.expected));
+    if (*verdict.observed > *verdict.expected)
+      say(verdict, VerdictWord::below,
+          fmt::format("99th percentile {:.2f} us is above the {:.2f} us allowed", *verdict.observed, *verdict.expected));
   }
   if (latency.p99_ns.value && *latency.p50_ns.value > 0 && *latency.p99_ns.value > kLongTail * *latency.p50_ns.value)
     add_cause(verdict, {fmt::format("long tail: the 99th percentile is {:.0f} times the median", *latency.p99_ns.value / *latency.p50_ns.value),
@@ -139,7 +142,8 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
   verdict.word = word_of(*verdict.fraction, thresholds);
   if (verdict.criterion != "user" && *verdict.fraction > thresholds.above_fraction) {
     say(verdict, VerdictWord::inconclusive,
-        fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says", 100 * *verdict.fraction));
+        fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says",
+                    100 * *verdict.fraction));
     return;
   }
   if (excuse_one_flow(measurement, verdict)) return;

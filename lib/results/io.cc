@@ -102,14 +102,16 @@ class Reader final : public Io {
     constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
     bool fits = here().is_number_unsigned() ? here().get<std::uint64_t>() <= static_cast<std::uint64_t>(kMax) : here().is_number_integer();
     auto found = fits ? here().get<std::int64_t>() : 0;
-    if (!fits || found < low || found > high) fail(high == kMax ? fmt::format("an integer ≥ {}", low) : fmt::format("an integer from {} to {}", low, high));
+    if (!fits || found < low || found > high)
+      fail(high == kMax ? fmt::format("an integer ≥ {}", low) : fmt::format("an integer from {} to {}", low, high));
     value = found;
   }
   void natural(std::uint64_t& value, std::uint64_t low, std::uint64_t high) override {
     bool fits = here().is_number_unsigned();
     auto found = fits ? here().get<std::uint64_t>() : 0;
     if (!fits || found < low || found > high)
-      fail(high == std::numeric_limits<std::uint64_t>::max() ? fmt::format("an integer ≥ {}", low) : fmt::format("an integer from {} to {}", low, high));
+      fail(high == std::numeric_limits<std::uint64_t>::max() ? fmt::format("an integer ≥ {}", low)
+                                                             : fmt::format("an integer from {} to {}", low, high));
     value = found;
   }
   void number(double& value, double low, double high) override {

@@ -70,8 +70,10 @@ std::string reason_of(const rdma_cm_event& event) {
 Event expect(rdma_event_channel* channel, rdma_cm_event_type wanted, rdma_cm_event_type also, Deadline deadline) {
   Event event = next_event(channel, deadline, rdma_event_str(wanted));
   if (event->event == wanted || event->event == also) return event;
-  throw Error(ErrorKind::peer, fmt::format("connection manager: {} instead of {}: {}", rdma_event_str(event->event), rdma_event_str(wanted), reason_of(*event)),
-              event->status);
+  throw Error(
+      ErrorKind::peer,
+      fmt::format("connection manager: {} instead of {}: {}", rdma_event_str(event->event), rdma_event_str(wanted), reason_of(*event)),
+      event->status);
 }
 
 CmId create_id(rdma_event_channel* channel, std::uint8_t traffic_class) {
@@ -79,7 +81,8 @@ CmId create_id(rdma_event_channel* channel, std::uint8_t traffic_class) {
   check_negative(rdma_create_id(channel, &raw, nullptr, RDMA_PS_TCP), "rdma_create_id");
   CmId id(raw);
   if (traffic_class != 0)
-    check_negative(rdma_set_option(raw, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class, sizeof traffic_class), "rdma_set_option of the type of service");
+    check_negative(rdma_set_option(raw, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class, sizeof traffic_class),
+                   "rdma_set_option of the type of service");
   return id;
 }
 
@@ -123,14 +126,15 @@ void to_rts(rdma_cm_id* id, ibv_qp* qp, const CmSettings& settings) {
   change_state(id, qp, IBV_QPS_RTS, settings);
 }
 
-void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::uint32_t index, const CmSettings& settings, sockaddr* peer, Deadline deadline) {
+void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::uint32_t index, const CmSettings& settings, sockaddr* peer,
+                 Deadline deadline) {
   check_negative(rdma_resolve_addr(id, nullptr, peer, deadline.poll_timeout_ms()), "rdma_resolve_addr");
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED, deadline);
   check_negative(rdma_resolve_route(id, deadline.poll_timeout_ms()), "rdma_resolve_route");
   expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline);
   if (std::strcmp(ibv_get_device_name(id->verbs->device), ibv_get_device_name(qp->context->device)) != 0)
-    throw Error(ErrorKind::usage, fmt::format("the route to the peer leaves through {}, not through {}: choose with --device", ibv_get_device_name(id->verbs->device),
-                                              ibv_get_device_name(qp->context->device)));
+    throw Error(ErrorKind::usage, fmt::format("the route to the peer leaves through {}, not through {}: choose with --device",
+                                              ibv_get_device_name(id->verbs->device), ibv_get_device_name(qp->context->device)));
   rdma_conn_param p = parameters(settings, qp);
   PrivateData data;
   data.index = htonl(index);
@@ -158,7 +162,8 @@ void CmDestroy::operator()(rdma_cm_id* id) const noexcept {
 }  // namespace detail
 
 CmConnections::CmConnections() : channel_(check_pointer(rdma_create_event_channel(), "rdma_create_event_channel")) {
-  if (fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK) < 0) throw system_error("fcntl of the connection manager's channel", errno);
+  if (fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK) < 0)
+    throw system_error("fcntl of the connection manager's channel", errno);
 }
 
 CmConnections::~CmConnections() {
@@ -190,7 +195,8 @@ void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*
     PrivateData wanted;
     if (event->param.conn.private_data_len >= sizeof data) std::memcpy(&data, event->param.conn.private_data, sizeof data);
     std::uint32_t index = ntohl(data.index);
-    if (event->param.conn.private_data_len < sizeof data || std::memcmp(data.mark, wanted.mark, sizeof data.mark) != 0 || index >= qps.size() || taken[index])
+    if (event->param.conn.private_data_len < sizeof data || std::memcmp(data.mark, wanted.mark, sizeof data.mark) != 0 ||
+        index >= qps.size() || taken[index])
       throw Error(ErrorKind::peer, "connection manager: a connection that is none of this measurement's");
     taken[index] = true;
     to_rts(ids_.back().get(), qps[index], settings);
@@ -199,7 +205,8 @@ void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*
   }
 }
 
-CmConnections CmConnections::connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address, int peer_port, Deadline deadline) {
+CmConnections CmConnections::connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address,
+                                     int peer_port, Deadline deadline) {
   CmConnections all;
   AddressList peer(peer_address, peer_port);
   for (std::uint32_t i = 0; i < qps.size(); ++i) {

@@ -43,7 +43,8 @@ const char* state_of(ibv_port_state state) {
 
 /// Words of drivers/infiniband/core/sysfs.c (Linux 6.1).
 const char* physical_state_of(std::uint8_t state) {
-  constexpr const char* kWords[] = {"Unknown", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "Phy Test"};
+  constexpr const char* kWords[] = {"Unknown",           "Sleep",   "Polling", "Disabled", "PortConfigurationTraining", "LinkUp",
+                                    "LinkErrorRecovery", "Phy Test"};
   return state < std::size(kWords) ? kWords[state] : "Unknown";
 }
 
@@ -52,7 +53,8 @@ struct Speed {
   const char* name;
   double gbit_per_s_per_lane;  // as sysfs prints it
 };
-constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5}, {4, "QDR", 10}, {8, "FDR10", 10}, {16, "FDR", 14}, {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}};
+constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5},   {4, "QDR", 10},  {8, "FDR10", 10},
+                             {16, "FDR", 14}, {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}};
 
 int lanes_of(std::uint8_t width) {
   switch (width) {
@@ -117,7 +119,8 @@ void describe_opened(const Device& device, RdmaDevice& facts) {
   for (int port = 1; port <= limits.phys_port_cnt; ++port) facts.ports.push_back(describe_port(device, port));
   for (const RdmaPort& port : facts.ports)
     for (const Gid& gid : port.gids)
-      if (gid.netdev && std::find(facts.netdevs.begin(), facts.netdevs.end(), *gid.netdev) == facts.netdevs.end()) facts.netdevs.push_back(*gid.netdev);
+      if (gid.netdev && std::find(facts.netdevs.begin(), facts.netdevs.end(), *gid.netdev) == facts.netdevs.end())
+        facts.netdevs.push_back(*gid.netdev);
 }
 
 template <typename T>

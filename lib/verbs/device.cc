@@ -51,7 +51,8 @@ Device Device::open(const std::string& name) {
     }
   }
   if (names.empty())
-    throw Error(ErrorKind::unsupported, fmt::format("RDMA device {}: libibverbs sees no device at all: is its driver loaded (rdma link, ibv_devices)?", name));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("RDMA device {}: libibverbs sees no device at all: is its driver loaded (rdma link, ibv_devices)?", name));
   throw Error(ErrorKind::unsupported, fmt::format("RDMA device {} is not there: libibverbs sees {}", name, fmt::join(names, ", ")));
 }
 

@@ -16,7 +16,8 @@ ibv_mr* register_once(const RegionRequest& request, unsigned access) {
   if (m.dmabuf_fd)
     return check_pointer(ibv_reg_dmabuf_mr(request.pd, m.dmabuf_offset, m.bytes, m.address, *m.dmabuf_fd, flags),
                          fmt::format("ibv_reg_dmabuf_mr of {}", format_size(m.bytes)));
-  return check_pointer(ibv_reg_mr(request.pd, reinterpret_cast<void*>(m.address), m.bytes, flags), fmt::format("ibv_reg_mr of {}", format_size(m.bytes)));
+  return check_pointer(ibv_reg_mr(request.pd, reinterpret_cast<void*>(m.address), m.bytes, flags),
+                       fmt::format("ibv_reg_mr of {}", format_size(m.bytes)));
 }
 
 [[noreturn]] void rethrow_with_limit(const Error& error) {

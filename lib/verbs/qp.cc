@@ -29,8 +29,8 @@ CreatedQp create_with_inline(const QpRequest& request, std::uint32_t inline_byte
   init.cap.max_send_sge = 1;
   init.cap.max_recv_sge = 1;
   init.cap.max_inline_data = inline_bytes;
-  QpHandle qp(check_pointer(ibv_create_qp(request.pd, &init),
-                            fmt::format("ibv_create_qp with {} sends, {} receives and {} bytes inline", request.send_requests, request.recv_requests, inline_bytes)));
+  QpHandle qp(check_pointer(ibv_create_qp(request.pd, &init), fmt::format("ibv_create_qp with {} sends, {} receives and {} bytes inline",
+                                                                          request.send_requests, request.recv_requests, inline_bytes)));
   return {std::move(qp), {init.cap.max_send_wr, init.cap.max_recv_wr, init.cap.max_inline_data}};
 }
 
@@ -94,10 +94,12 @@ void init_to_rtr(ibv_qp* qp, const PathSettings& settings) {
   } catch (const Error& error) {
     // On RoCE the kernel resolves the peer's MAC here; about 1 s when nobody answers (seen on 6.1 and 6.12).
     if (error.code() != ETIMEDOUT && error.code() != EHOSTUNREACH && error.code() != ENETUNREACH) throw;
-    throw Error(ErrorKind::peer,
-                fmt::format("{}: peer address {} is not reachable from GID index {} ({}): are both in one subnet or routed, and the peer's interface up?",
-                            error.what(), settings.gid, settings.gid_index, settings.local_gid),
-                error.code());
+    throw Error(
+        ErrorKind::peer,
+        fmt::format(
+            "{}: peer address {} is not reachable from GID index {} ({}): are both in one subnet or routed, and the peer's interface up?",
+            error.what(), settings.gid, settings.gid_index, settings.local_gid),
+        error.code());
   }
 }
 

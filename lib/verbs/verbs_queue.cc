@@ -88,14 +88,16 @@ std::uint64_t send_entries(const QueueRequest& request) {
 
 CqHandle create_cq(const QueueRequest& request, std::uint64_t entries, ibv_comp_channel* channel, const char* remedy) {
   const Device& device = *request.device;
-  if (entries > static_cast<std::uint64_t>(device.limits().max_cqe)) too_small(device, "the largest completion queue", entries, device.limits().max_cqe, remedy);
+  if (entries > static_cast<std::uint64_t>(device.limits().max_cqe))
+    too_small(device, "the largest completion queue", entries, device.limits().max_cqe, remedy);
   return CqHandle(check_pointer(ibv_create_cq(device.context(), static_cast<int>(entries), nullptr, channel, 0),
                                 fmt::format("ibv_create_cq of {} entries on {}", entries, device.name())));
 }
 
 void check_limits(const QueueRequest& request) {
   const ibv_device_attr& limits = request.device->limits();
-  if (request.lanes > static_cast<std::uint64_t>(limits.max_qp)) too_small(*request.device, "the number of QPs", request.lanes, limits.max_qp, "fewer --qps or --threads");
+  if (request.lanes > static_cast<std::uint64_t>(limits.max_qp))
+    too_small(*request.device, "the number of QPs", request.lanes, limits.max_qp, "fewer --qps or --threads");
   std::uint32_t most = std::max(request.send_requests, request.recv_requests);
   if (most > static_cast<std::uint64_t>(limits.max_qp_wr)) too_small(*request.device, "the largest QP", most, limits.max_qp_wr, "a smaller --depth");
 }

@@ -28,7 +28,8 @@ class Letters {
       bool known = expectation.limiting && *expectation.limiting < expectation.terms.size();
       terms_.push_back(known ? expectation.terms[*expectation.limiting] : rates::Term{});
       terms_.back().name = verdict.limiting_term;
-    } else if (expectation.limiting && *expectation.limiting < expectation.terms.size() && expectation.terms[*expectation.limiting].formula != at->formula) {
+    } else if (expectation.limiting && *expectation.limiting < expectation.terms.size() &&
+               expectation.terms[*expectation.limiting].formula != at->formula) {
       varies_.push_back(index);
     }
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -68,8 +69,8 @@ struct BandwidthRow {
 };
 
 std::string format_row(const BandwidthRow& row) {
-  std::string line = fmt::format("  {} {} {} {} {} {} {}", left(row.name, 28), right(row.measured, 8), right(row.lowest, 7), right(row.should, 8), left(row.letter, 1),
-                     right(row.percent, 4), row.verdict);
+  std::string line = fmt::format("  {} {} {} {} {} {} {}", left(row.name, 28), right(row.measured, 8), right(row.lowest, 7),
+                                 right(row.should, 8), left(row.letter, 1), right(row.percent, 4), row.verdict);
   while (line.back() == ' ') line.pop_back();
   return line;
 }
@@ -88,7 +89,8 @@ BandwidthRow bandwidth_row(const std::string& name, const stats::ThroughputSumma
     should = measurement.expectation.gbit_per_s();
   }
   row.should = figure(should);
-  if (should && *should > 0 && throughput.mean_gbit_per_s.value) row.percent = fmt::format("{:.0f}", 100 * *throughput.mean_gbit_per_s.value / *should);
+  if (should && *should > 0 && throughput.mean_gbit_per_s.value)
+    row.percent = fmt::format("{:.0f}", 100 * *throughput.mean_gbit_per_s.value / *should);
   return row;
 }
 
@@ -110,19 +112,21 @@ const char* short_meaning(const Measurement& measurement) { return measurement.l
 void add_latency_row(std::vector<std::string>& out, const Measurement& measurement, bool color) {
   const stats::LatencySummary& latency = *measurement.latency;
   auto us = [](const stats::Value& value) { return figure(value.value ? std::optional<double>(*value.value / 1000) : std::nullopt); };
-  out.push_back(fmt::format("  {} {} {} {} {} {} {}", left(short_name(measurement.plan), 22), right(us(latency.p50_ns), 7), right(us(latency.p99_ns), 7),
-                            right(us(latency.max_ns), 8), right(short_count(latency.samples), 5), left(short_meaning(measurement), 8),
+  out.push_back(fmt::format("  {} {} {} {} {} {} {}", left(short_name(measurement.plan), 22), right(us(latency.p50_ns), 7),
+                            right(us(latency.p99_ns), 7), right(us(latency.max_ns), 8), right(short_count(latency.samples), 5),
+                            left(short_meaning(measurement), 8),
                             colored(verdict_text(measurement.verdict), measurement.verdict.word, color)));
 }
 
 std::string heading(Transport transport, Metric metric) {
   const char* who = transport == Transport::rdma ? "RDMA" : "TCP";
   if (metric == Metric::latency)
-    return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} latency (us)", who), 24), right("p50", 7), right("p99", 7), right("max", 8), right("n", 5),
-                       left("meaning", 8), "verdict");
+    return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} latency (us)", who), 24), right("p50", 7), right("p99", 7),
+                       right("max", 8), right("n", 5), left("meaning", 8), "verdict");
   bool rate = metric == Metric::rate;
-  return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} {}", who, rate ? "message rate" : "bandwidth (Gbit/s)"), 30), right(rate ? "M/s" : "measured", 8),
-                     right(rate ? "Gbit/s" : "lowest", 7), right(rate ? "at most" : "should", 8), " ", right("%", 4), "verdict");
+  return fmt::format("{} {} {} {} {} {} {}", left(fmt::format("{} {}", who, rate ? "message rate" : "bandwidth (Gbit/s)"), 30),
+                     right(rate ? "M/s" : "measured", 8), right(rate ? "Gbit/s" : "lowest", 7), right(rate ? "at most" : "should", 8), " ",
+                     right("%", 4), "verdict");
 }
 
 std::vector<std::string> meanings_of(const std::vector<const Measurement*>& group) {
@@ -174,13 +178,15 @@ void add_device_rows(Rows& rows, const host::RdmaDevice& device, int port_number
     if (port.port != port_number) continue;
     rows.emplace_back("RDMA port", fmt::format("{} port {}, {}", device.name, port.port, port.state ? *port.state : port.state.reason));
     rows.emplace_back("link", fact_text(port.rate_text));
-    rows.emplace_back("path MTU", port.active_mtu_bytes ? fmt::format("{} of {}", *port.active_mtu_bytes, fact_text(port.max_mtu_bytes)) : fact_text(port.active_mtu_bytes));
+    rows.emplace_back("path MTU", port.active_mtu_bytes ? fmt::format("{} of {}", *port.active_mtu_bytes, fact_text(port.max_mtu_bytes))
+                                                        : fact_text(port.active_mtu_bytes));
   }
   rows.emplace_back("firmware", fact_text(device.firmware));
   if (device.pci.links.empty()) return;
   const host::PciLink& link = device.pci.links.front();
-  rows.emplace_back("PCIe", link.current_gt_per_s && link.current_width ? fmt::format("{:g} GT/s x{} at {}", *link.current_gt_per_s, *link.current_width, link.address)
-                                                                         : fact_text(link.current_gt_per_s));
+  rows.emplace_back("PCIe", link.current_gt_per_s && link.current_width
+                                ? fmt::format("{:g} GT/s x{} at {}", *link.current_gt_per_s, *link.current_width, link.address)
+                                : fact_text(link.current_gt_per_s));
   rows.emplace_back("NUMA node", fact_text(device.numa_node));
 }
 
@@ -193,7 +199,8 @@ Rows rows_of(const Record& record, const results::Node& node) {
   const results::SideResult* tcp = first_side(record, Transport::tcp, node.role);
   for (const host::Netdev& netdev : node.facts.netdevs) {
     if (!tcp || tcp->placement.interface != netdev.name) continue;
-    std::string speed = netdev.speed_gbit_per_s ? fmt::format("{:g} Gbit/s", *netdev.speed_gbit_per_s) : fmt::format("speed unknown ({})", netdev.speed_gbit_per_s.reason);
+    std::string speed = netdev.speed_gbit_per_s ? fmt::format("{:g} Gbit/s", *netdev.speed_gbit_per_s)
+                                                : fmt::format("speed unknown ({})", netdev.speed_gbit_per_s.reason);
     rows.emplace_back("interface", fmt::format("{}, MTU {}, {}", netdev.name, fact_text(netdev.mtu_bytes), speed));
   }
   return rows;

@@ -73,15 +73,19 @@ std::string host_of(const Record& record, const std::string& role) {
 void add_head(Page& page, const Record& record, bool color) {
   bool unknown = record.verdict.word == VerdictWord::failed && record.exit_code != static_cast<int>(ExitCode::below_expectation);
   std::string word = fmt::format("{} {}", look_of(record.verdict.word).glyph, unknown ? "NOT MEASURED" : headline_word(record.verdict.word));
-  page.line(fmt::format("{}   railgauge {}: {} (A) and {} (B)", colored(word, record.verdict.word, color), shown(record.subcommand), shown(host_of(record, "client")),
-                        shown(host_of(record, "server"))));
+  page.line(fmt::format("{}   railgauge {}: {} (A) and {} (B)", colored(word, record.verdict.word, color), shown(record.subcommand),
+                        shown(host_of(record, "client")), shown(host_of(record, "server"))));
   if (!record.verdict.cause.empty()) page.paragraph("  ", record.verdict.cause);
-  page.paragraph("  ", fmt::format("{}, {}; {}; exit code {}", record.started_utc, format_duration(record.wall), results::name_of(record.outcome), record.exit_code));
-  if (record.outcome == results::Outcome::partial) page.paragraph("  ", "PARTIAL: the run was stopped on the way; what was measured until then is below.");
+  page.paragraph("  ", fmt::format("{}, {}; {}; exit code {}", record.started_utc, format_duration(record.wall),
+                                   results::name_of(record.outcome), record.exit_code));
+  if (record.outcome == results::Outcome::partial)
+    page.paragraph("  ", "PARTIAL: the run was stopped on the way; what was measured until then is below.");
   if (record.simulated) page.paragraph("*** ", "SIMULATED DEVICE: a rehearsal in software. No RDMA figure below says anything about hardware. ***");
-  if (record.software_device && !record.simulated) page.paragraph("*** ", "SOFTWARE DEVICE (rxe or siw): real verbs without RDMA hardware. No hardware verdict. ***");
+  if (record.software_device && !record.simulated)
+    page.paragraph("*** ", "SOFTWARE DEVICE (rxe or siw): real verbs without RDMA hardware. No hardware verdict. ***");
   if (record.same_host) page.paragraph("*** ", "ONE HOST: both ends run on the same machine. No link is measured. ***");
-  if (record.error && record.error->text != record.verdict.cause) page.paragraph("  error: ", fmt::format("{} ({})", record.error->text, record.error->kind));
+  if (record.error && record.error->text != record.verdict.cause)
+    page.paragraph("  error: ", fmt::format("{} ({})", record.error->text, record.error->kind));
 }
 
 void add_hosts(Page& page, const Record& record) {
@@ -134,7 +138,8 @@ void add_findings(Page& page, const Record& record) {
   for (const Measurement& measurement : record.measurements) {
     const results::Verdict& verdict = measurement.verdict;
     if (verdict.cause.empty()) continue;
-    auto same = std::find_if(findings.begin(), findings.end(), [&](const auto& f) { return f.first == verdict.cause && f.second.word == verdict.word; });
+    auto same = std::find_if(findings.begin(), findings.end(),
+                             [&](const auto& f) { return f.first == verdict.cause && f.second.word == verdict.word; });
     if (same == findings.end()) {
       findings.emplace_back(verdict.cause, Finding{verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
       same = std::prev(findings.end());

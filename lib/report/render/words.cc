@@ -94,8 +94,8 @@ std::string rerun_command(const plan::Plan& plan, const std::string& peer) {
   if (rdma) out += fmt::format(" --op {}", plan::name_of(plan.operation));
   out += fmt::format(" --metric {} --size {} --direction {}", plan::name_of(plan.metric), plan.message_bytes, plan::name_of(plan.direction));
   if (rdma && plan.metric != plan::Metric::latency)
-    out += fmt::format(" --qps {} --threads {} --depth {} --post-batch {} --signal-every {}", plan.rdma.qps, plan.threads, plan.rdma.depth, plan.rdma.post_batch,
-                       plan.rdma.signal_every);
+    out += fmt::format(" --qps {} --threads {} --depth {} --post-batch {} --signal-every {}", plan.rdma.qps, plan.threads, plan.rdma.depth,
+                       plan.rdma.post_batch, plan.rdma.signal_every);
   if (!rdma) out += fmt::format(" --streams {} --threads {}", plan.streams, plan.threads);
   // Long enough that the steady-state test has its intervals and a flap its chance to show.
   return out + " --duration 10s";
