@@ -19,7 +19,8 @@ constexpr std::array<std::string_view, 4> kSecretWords = {"TOKEN", "PASSWORD", "
 
 std::optional<std::string> get(const char* name) {
   const char* value = std::getenv(name);
-  return value ? std::optional<std::string>(value) : std::nullopt;
+  // Set to nothing is how a shell's users unset a variable for one command.
+  return value && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
 }  // namespace

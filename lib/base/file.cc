@@ -32,6 +32,14 @@ class TemporaryFile {
   bool kept_ = false;
 };
 
+/// The descriptor of a new file beside `path`, which is to take its place; `temporary` is told its name.
+UniqueFd create_beside(const std::string& path, std::string& temporary) {
+  temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!fd) throw system_error(fmt::format("create {}", temporary), errno);
+  return fd;
+}
+
 void write_all(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     ssize_t n = ::write(fd, content.data(), content.size());
@@ -59,13 +67,18 @@ FileText read_text_file(const std::string& path) {
   return {std::move(text), 0};
 }
 
+void check_can_create(const std::string& path) {
+  std::string temporary;
+  UniqueFd fd = create_beside(path, temporary);
+  TemporaryFile removed_at_once(temporary);
+}
+
 void write_file_atomically(const std::string& path, std::string_view content, bool replace) {
   struct stat existing {};
   if (!replace && ::lstat(path.c_str(), &existing) == 0)
     throw Error(ErrorKind::usage, fmt::format("{} exists already; name another --output or remove it", path), EEXIST);
-  std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!fd) throw system_error(fmt::format("create {}", temporary), errno);
+  std::string temporary;
+  UniqueFd fd = create_beside(path, temporary);
   TemporaryFile guard(temporary);
   write_all(fd.get(), content, temporary);
   if (::fsync(fd.get()) != 0) throw system_error(fmt::format("fsync {}", temporary), errno);

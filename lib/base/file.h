@@ -14,6 +14,10 @@ struct FileText {
 /// Reads at most 1 MiB. Never throws for a file that cannot be read: sysfs answers EINVAL, EACCES, EOPNOTSUPP … as facts.
 FileText read_text_file(const std::string& path);
 
+/// Throws the Error{system} that write_file_atomically would throw if its temporary file could not be made (no permission,
+/// read-only file system, name too long); leaves nothing behind. To be asked before an hour of measuring.
+void check_can_create(const std::string& path);
+
 /// Writes `content` to a new temporary file beside `path`, syncs it and renames it into place, so that a reader or a
 /// kill never sees half a file. Throws Error{system} naming the path and the reason (full disk, no permission); the
 /// temporary file is removed on failure. With `replace` false an existing file at `path` is an Error{usage}.

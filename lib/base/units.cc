@@ -105,7 +105,7 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
 }
 
 double parse_rate_gbit_per_s(std::string_view text) {
-  constexpr std::string_view kWanted = "a rate above 0 such as 25G, 2.5G or 400G (bit/s, decimal suffix)";
+  constexpr std::string_view kWanted = "a rate above 0 such as 25G, 2.5G or 400G (bit/s, decimal suffix, at most 1000T)";
   std::string_view number, suffix;
   if (!split_number(text, number, suffix)) refuse(text, kWanted);
   double scale = 0;
@@ -115,7 +115,9 @@ double parse_rate_gbit_per_s(std::string_view text) {
   else if (suffix == "T" || suffix == "t") scale = 1e3;
   else refuse(text, kWanted);
   double rate = to_double(number, text, kWanted) * scale;
-  if (rate <= 0) refuse(text, kWanted);
+  // A thousand times the fastest link there is: beyond it sits a slip of the hand, and integers overflow.
+  constexpr double kMaxGbitPerS = 1e6;
+  if (rate <= 0 || rate > kMaxGbitPerS) refuse(text, kWanted);
   return rate;
 }
 

@@ -52,8 +52,15 @@ std::string directory_of(const std::string& path) {
 
 void check_directory(const std::string& directory) {
   if (!is_directory(directory)) throw Error(ErrorKind::usage, fmt::format("--output: there is no directory {}: make it first", directory), ENOENT);
-  if (::access(directory.c_str(), W_OK | X_OK) != 0)
-    throw Error(ErrorKind::usage, fmt::format("--output: no file can be made in {}: {}", directory, errno_text(errno)), errno);
+}
+
+/// By doing it: permission bits know nothing of read-only file systems, name lengths or a directory that was removed.
+void check_file(const std::string& path) {
+  try {
+    check_can_create(path);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::usage, fmt::format("--output: no record can be made here ({}): name another place", error.what()), error.code());
+  }
 }
 
 }  // namespace
@@ -72,12 +79,16 @@ std::string record_path(const Record& record, const std::string& output) {
 }
 
 void check_output(const std::string& output) {
-  if (output.empty()) return check_directory(".");
-  if (output.back() == '/' || is_directory(output)) return check_directory(output);
+  if (output.empty()) return check_file("railgauge-record");
+  if (output.back() == '/' || is_directory(output)) {
+    check_directory(output);
+    return check_file(output + (output.back() == '/' ? "railgauge-record" : "/railgauge-record"));
+  }
   struct stat found {};
   if (::lstat(output.c_str(), &found) == 0)
     throw Error(ErrorKind::usage, fmt::format("--output: {} exists already; name another file or remove it", output), EEXIST);
   check_directory(directory_of(output));
+  check_file(output);
 }
 
 void write_record_text(const std::string& path, const std::string& text) { write_file_atomically(path, text, false); }

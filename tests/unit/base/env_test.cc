@@ -16,6 +16,13 @@ TEST(RecordableEnvironment, LetsTuningInAndSecretsOut) {
     EXPECT_FALSE(is_recordable_variable(name)) << name;
 }
 
+TEST(ReadEnvironment, TakesSetToNothingForUnset) {
+  setenv("RAILGAUGE_TOKEN", "", 1);
+  EXPECT_FALSE(read_environment().token.has_value());  // an empty token would have opened the server to everybody
+  setenv("RAILGAUGE_TOKEN", "hush", 1);
+  EXPECT_EQ(read_environment().token, "hush");
+}
+
 TEST(RecordableEnvironment, ListsWhatIsSetSorted) {
   setenv("UCX_TLS", "rc,self", 1);
   setenv("NCCL_DEBUG", "INFO", 1);

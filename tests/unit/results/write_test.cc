@@ -87,6 +87,14 @@ TEST_F(WriteRecord, RefusesAMissingDirectoryBeforeMeasuring) {
   EXPECT_NO_THROW(check_output(""));
 }
 
+TEST_F(WriteRecord, TriesThePlaceBeforeMeasuring) {
+  // NAME_MAX is 255; access(2) sees nothing wrong with the directory.
+  EXPECT_EQ(kind_of([&] { check_output(directory_ + "/" + std::string(252, 'n') + ".json"); }), ErrorKind::usage);
+  EXPECT_EQ(kind_of([&] { check_output("/proc/x.json"); }), ErrorKind::usage);  // no file can be made there, root or not
+  EXPECT_NO_THROW(check_output(directory_ + "/new.json"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_)) << "the trial left something behind";
+}
+
 TEST_F(WriteRecord, NamesTheFileAndTheReasonWhenItCannot) {
   std::string path = directory_ + "/gone/x.json";
   try {
