@@ -62,7 +62,7 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
     give_up(measurement, Error(ErrorKind::system, error.what()), stage);
   }
   measurement.wall = Clock::now() - begin;
-  if (stop_requested()) lost("stopped on this host (Ctrl-C)");
+  if (stop_requested()) lost("stopped on this host (Ctrl-C or SIGTERM)");
   progress.end(headline_text(measurement));
   return measurement;
 }

@@ -28,6 +28,7 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
   c.parse_complete_callback([&c, &o] {
     if (c.get_help_ptr() && c.get_help_ptr()->count() > 0) return;
     if (o.host.empty() && !o.self) throw CLI::RequiredError("HOST (or --self)");
+    if (o.port == 0) throw Error(ErrorKind::usage, "--port 0 is no port to connect to: use the one that `railgauge serve` printed");
     o.json = o.format == "json";
     // Refused before anything is measured.
     if (!o.link_gbit_per_s.empty()) parse_rate_gbit_per_s(o.link_gbit_per_s);

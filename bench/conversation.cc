@@ -19,7 +19,7 @@ constexpr int kStoppedCode = ECANCELED;
 
 }  // namespace
 
-Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C)", kStoppedCode); }
+Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C or SIGTERM)", kStoppedCode); }
 bool is_stopped_here(const Error& error) { return error.code() == kStoppedCode; }
 
 Conversation::Conversation(control::Channel channel) : channel_(std::move(channel)) {}

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include "bench/rates_command.h"
 #include "bench/serve.h"
 #include "bench/signals.h"
+#include "bench/strict_options.h"
 #include "results/provenance.h"
 
 namespace railgauge::bench {
@@ -48,7 +51,25 @@ void refuse_unknown_subcommand(const CLI::App& app, const std::vector<std::strin
   throw Error(ErrorKind::usage, fmt::format("\"{}\" is no subcommand: use one of {}", arguments.front(), known));
 }
 
+/// Where stdin, stdout or stderr is closed, the next descriptor opened would take its number: a log line would then go into
+/// a socket. Read-only on purpose: writing to a closed stdout still fails, and is reported.
+void occupy_standard_descriptors() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDONLY);
+  if (fd >= 0) ::close(fd);
+}
+
+/// CLI11's own words, without the terminal's escapes that an argument may hold.
+int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+  std::string command;
+  for (const auto* used : app.get_subcommands()) command = used->get_name() + " ";
+  log_error("{}; see railgauge {}--help", error.what(), command);
+  return static_cast<int>(ExitCode::usage);
+}
+
 int run(int argc, char** argv) {
+  occupy_standard_descriptors();
   set_command_line(argc, argv);
   install_signal_handlers();
   int exit_code = static_cast<int>(ExitCode::usage);
@@ -66,14 +87,15 @@ int run(int argc, char** argv) {
   add_rdma_command(app, exit_code);
   add_tcp_command(app, exit_code);
   add_rates_command(app, exit_code);
+  make_numbers_strict(app);
   auto arguments = arguments_of(argc, argv);
+  refuse_empty_arguments(arguments);
   refuse_unknown_subcommand(app, arguments);
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
-    int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    return refuse_arguments(app, error);
   }
   return exit_code;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/env.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "bench/arguments.h"
@@ -31,11 +32,32 @@ struct ServeOptions {
   std::string max_duration;
 };
 
+std::chrono::nanoseconds above_zero(const char* option, const std::string& text) {
+  auto duration = parse_duration(text);
+  if (duration <= std::chrono::nanoseconds::zero()) throw Error(ErrorKind::usage, fmt::format("{} {}: use more than 0, or leave it out", option, text));
+  return duration;
+}
+
 plan::Limits limits_of(const ServeOptions& options) {
   plan::Limits limits;
   if (!options.max_memory.empty()) limits.max_memory_bytes = parse_size(options.max_memory);
-  if (!options.max_duration.empty()) limits.max_duration = parse_duration(options.max_duration);
+  if (limits.max_memory_bytes == 0) throw Error(ErrorKind::usage, "--max-memory 0 lets nobody measure: use more, or leave it out");
+  if (!options.max_duration.empty()) limits.max_duration = above_zero("--max-duration", options.max_duration);
   return limits;
+}
+
+/// The token in force; empty: none, which only --open brings about. One of its own making unless one is given.
+std::string token_of(const ServeOptions& options, const std::optional<std::string>& given) {
+  if (options.open && (!options.token.empty() || !options.token_file.empty()))
+    throw Error(ErrorKind::usage, "--open means no token: leave out either it or the token");
+  if (options.open) {
+    if (given) log_warning("--open: the token in RAILGAUGE_TOKEN is not asked for");
+    log_warning("no token (--open): whoever reaches the port may start measurements");
+    return {};
+  }
+  if (!given) return control::make_token();
+  if (auto weakness = control::weakness_of(*given)) log_warning("token: {}", *weakness);
+  return *given;
 }
 
 /// The one thing serve says on stdout: where it listens and how to call it.
@@ -53,19 +75,16 @@ void print_invitation(const control::Acceptor& acceptor, const std::string& host
   } else {
     fmt::print("on the other host:  railgauge check {}{} --token-file FILE\n", call, port);
   }
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 && token_is_new) throw Error(ErrorKind::system, "stdout did not take the one-time token: nobody could connect");
 }
 
 std::uint64_t run_serve(const ServeOptions& options) {
   auto given = resolve_token(options.token, options.token_file);
-  // A token of our own unless one is given; none only where asked for.
-  std::string token = given ? *given : options.open ? std::string() : control::make_token();
-  if (auto weakness = control::weakness_of(token); given && weakness) log_warning("token: {}", *weakness);
-  if (token.empty()) log_warning("no token (--open): whoever reaches the port may start measurements");
+  auto limits = limits_of(options);
+  auto idle = options.idle_exit.empty() ? Clock::duration::zero() : Clock::duration(above_zero("--idle-exit", options.idle_exit));
+  std::string token = token_of(options, given);
   auto local = read_local_host(read_environment().sysroot.value_or(""), command_line());
   local.node.role = "server";
-  auto limits = limits_of(options);
-  auto idle = options.idle_exit.empty() ? Clock::duration::zero() : Clock::duration(parse_duration(options.idle_exit));
   control::AcceptorOptions door;
   door.bind = options.bind;
   door.port = options.port;

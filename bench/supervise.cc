@@ -21,8 +21,8 @@ class Watch {
   Watch(Conversation& conversation, RunControl& control, RunEnd& end) : conversation_(conversation), control_(control), end_(end) {}
 
   void tick(int finished_fd, Deadline deadline) {
-    if (stop_requested() && !control_.stop) halt("Ctrl-C on this host", true);
-    if (deadline.passed() && !control_.stop) halt("the measurement did not end in its time", true);
+    if (stop_requested() && !control_.stop) halt("stopped on this host (Ctrl-C or SIGTERM)", "Ctrl-C or SIGTERM there");
+    if (deadline.passed() && !control_.stop) halt("the measurement did not end in its time", "the measurement did not end in its time");
     if (control_.active_done && !told_) {
       told_ = true;
       conversation_.send(control::MessageType::done);
@@ -31,10 +31,11 @@ class Watch {
     if (message) take(*message);
   }
 
-  void halt(const std::string& why, bool tell_peer) {
+  /// `tell_peer` is the reason as the peer should read it; empty: the peer knows.
+  void halt(const std::string& why, const std::string& tell_peer) {
     if (!end_.interrupted) end_.interrupted = why;
     control_.stop = true;
-    if (tell_peer) conversation_.send(control::MessageType::stop, control::to_json(control::Stop{why}));
+    if (!tell_peer.empty()) conversation_.send(control::MessageType::stop, control::to_json(control::Stop{tell_peer}));
   }
 
  private:
@@ -52,7 +53,7 @@ class Watch {
     try {
       control::throw_if_ended(message, conversation_.peer());
     } catch (const Error& error) {
-      halt(error.what(), false);
+      halt(error.what(), {});
     }
   }
 

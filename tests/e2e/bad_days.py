@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-from harness import PROGRAM, SLOW, Server, RailgaugeTest, call, environment, free_port
+from harness import PROGRAM, SLOW, TOKEN, Server, RailgaugeTest, call, environment, free_port
 
 
 class Usage(RailgaugeTest):
@@ -36,6 +36,40 @@ class Usage(RailgaugeTest):
         self.refused("check", "h", "--no-rdma", "--no-tcp", says=["no-rdma", "no-tcp"])
         self.refused("check", says=["HOST"])
         self.refused("nonsense", says=["nonsense"])
+
+    def test_numbers_mean_what_they_say(self):
+        """CLI11 reads 010 as 8, -1 as 2^64 - 1 and 10^30 as 2^64 - 1."""
+        self.refused("rdma", "h", "--qps", "010", says=["--qps", '"010"', "whole number"])
+        self.refused("serve", "--max-runs=-1", says=["--max-runs", '"-1"'])
+        self.refused("serve", "--max-runs", "1" + "0" * 30, says=["--max-runs", "whole number"])
+        self.refused("tcp", "h", "--metric", "latency", "--load-rate", "nan", says=["--load-rate", '"nan"'])
+        self.refused("rates", "--link", "1" + "0" * 30, says=["--link"])
+        self.refused("tcp", "h", "--port", "0", says=["--port 0"])
+        self.refused("serve", "--idle-exit", "0", says=["--idle-exit 0"])
+        self.refused("serve", "--max-memory", "0", says=["--max-memory 0"])
+
+    def test_empty_values_are_not_absent_ones(self):
+        self.refused("rdma", "h", "--size", "", says=["--size", "empty"])
+        self.refused("rdma", "h", "-s", "", says=["-s", "empty"])
+        self.refused("check", "h", "--token=", says=["--token", "empty"])
+
+    def test_terminal_escapes_are_not_passed_on(self):
+        done = call("rdma", "h", "--qps", "\x1b[31mred", cwd=self.here)
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn("\x1b", done.stderr)
+        self.assert_says(done.stderr, "\\x1b[31mred", "--help")
+
+    def test_open_and_a_token_exclude_each_other(self):
+        self.refused("serve", "--open", "--token", TOKEN, says=["--open", "token"])
+
+    def test_an_empty_token_variable_does_not_open_the_server(self):
+        done = call("serve", "--port", "0", "--idle-exit", "50ms", env=environment(RAILGAUGE_TOKEN=""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_says(done.stdout, "token  ")
+
+    def test_a_place_that_takes_no_record_is_refused_before_measuring(self):
+        self.refused("tcp", "h", "--output", "n" * 300 + ".json", says=["--output", "File name too long"])
+        self.refused("tcp", "h", "--output", "/proc/x.json", says=["--output", "/proc/x.json"])
 
     def test_output_that_exists_is_kept(self):
         path = self.here / "kept.json"
@@ -216,6 +250,25 @@ class DeviceFaults(RailgaugeTest):
 
 
 class FullDisk(RailgaugeTest):
+    def test_record_goes_to_a_file_when_stdout_takes_nothing(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([PROGRAM, "check", "--self", "--quick", "--no-rdma", "--format", "json"], env=environment(), cwd=self.here,
+                                  stdout=full, stderr=subprocess.PIPE, text=True, timeout=60 * SLOW)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assert_says(done.stderr, "stdout did not take the record", "instead")
+        self.only_record()
+
+    def test_closed_standard_descriptors_are_not_mixed_up_with_sockets(self):
+        """The descriptor that log lines go to would be a socket's."""
+        def close_all():
+            for fd in (0, 1, 2):
+                os.close(fd)
+        done = subprocess.run([PROGRAM, "check", "--self", "--quick", "--no-rdma"], env=environment(), cwd=self.here, preexec_fn=close_all,
+                              timeout=60 * SLOW)
+        self.assertEqual(done.returncode, 3)  # nobody got the report
+        record = self.only_record()
+        self.assertEqual({m["outcome"] for m in record["measurements"]}, {"done"})
+
     def test_record_goes_to_stdout_when_the_file_cannot_be_written(self):
         def small_files():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
