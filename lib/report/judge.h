@@ -33,7 +33,7 @@ results::Verdict judge(const results::Measurement& measurement, const results::R
 results::Verdict overall(const results::Record& record);
 
 /// What the process ends with: 0 met, marginal or nothing to judge; 1 below, data differed, dirty link; 3 not measured,
-/// interrupted or inconclusive; 77 everything skipped; 2 a usage error ended the run.
+/// interrupted, inconclusive, or a check between two real hosts in which nothing had a criterion; 77 everything skipped; 2 a usage error ended the run.
 ExitCode exit_code(const results::Record& record);
 
 }  // namespace railgauge::report

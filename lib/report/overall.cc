@@ -104,6 +104,13 @@ bool failed_by_usage(const Record& record) {
   return any;
 }
 
+/// A check between two real hosts on real hardware that could judge nothing has not validated the link. One measurement
+/// with one's own settings (rdma, tcp) asks for a figure, not for a verdict.
+bool left_unjudged(const Record& record, int worst_severity) {
+  bool real = !record.same_host && !record.software_device && !record.simulated;
+  return record.subcommand == "check" && real && worst_severity <= 1;
+}
+
 bool was_interrupted(const Record& record) { return record.outcome == Outcome::partial; }
 
 }  // namespace
@@ -132,6 +139,7 @@ Verdict overall(const Record& record) {
       verdict = Verdict{};
       verdict.criterion = "none";
       verdict.cause = why_unjudged(record);
+      if (left_unjudged(record, severity(*worst))) verdict.remedies.emplace_back("name what the link should carry: --link-gbps 100");
       break;
     case VerdictWord::met:
       verdict = met_by_all(record, judged);
@@ -158,7 +166,8 @@ ExitCode exit_code(const Record& record) {
   if (worst_severity >= kNotMeasured || record.error) return ExitCode::not_measured;
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
   if (worst_severity == 0 && !rehearsed) return ExitCode::unsupported;
-  return worst_severity >= 0 || rehearsed ? ExitCode::met : ExitCode::not_measured;
+  if (worst_severity < 0 && !rehearsed) return ExitCode::not_measured;
+  return left_unjudged(record, worst_severity) ? ExitCode::not_measured : ExitCode::met;
 }
 
 }  // namespace railgauge::report

@@ -44,10 +44,12 @@ using Event = std::unique_ptr<rdma_cm_event, AckEvent>;
 /// The next event. The channel is non-blocking; the deadline is this side's own, since the kernel may stay silent for over 90 s.
 Event next_event(rdma_event_channel* channel, Deadline deadline, const char* waiting_for) {
   pollfd fd{.fd = channel->fd, .events = POLLIN, .revents = 0};
-  int n = poll(&fd, 1, deadline.poll_timeout_ms());
-  if (n < 0 && errno != EINTR) throw system_error("poll of the connection manager's channel", errno);
+  int n = 0;
+  do {
+    n = poll(&fd, 1, deadline.poll_timeout_ms());
+    if (n < 0 && errno != EINTR) throw system_error("poll of the connection manager's channel", errno);
+  } while (n <= 0 && !deadline.passed());
   if (n <= 0) {
-    if (!deadline.passed()) return next_event(channel, deadline, waiting_for);
     throw Error(ErrorKind::timeout, fmt::format("connection manager: no {} in time: is the peer's address on its RDMA interface?", waiting_for));
   }
   rdma_cm_event* event = nullptr;

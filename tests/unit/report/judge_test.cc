@@ -278,6 +278,19 @@ TEST(ExitCode, OfMeasurementsAskedForWronglyIsUsage) {
   EXPECT_EQ(exit_code(record), ExitCode::not_measured);
 }
 
+TEST(ExitCode, OfACheckThatCouldJudgeNothingIsNotMet) {
+  Record record;
+  record.subcommand = "check";
+  record.measurements.push_back(write_at(98));
+  record.measurements.front().verdict.word = VerdictWord::no_criterion;
+  EXPECT_EQ(exit_code(record), ExitCode::not_measured);
+  record.subcommand = "rdma";
+  EXPECT_EQ(exit_code(record), ExitCode::met);
+  record.subcommand = "check";
+  record.software_device = true;
+  EXPECT_EQ(exit_code(record), ExitCode::met);
+}
+
 TEST(Judge, HasNoCriterionForLatencyUnlessTheUserGivesOne) {
   Verdict verdict = judge(latency_at(1700, 2100), Record{});
   EXPECT_EQ(verdict.word, VerdictWord::no_criterion);
