@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <memory>
 
 #include "base/units.h"
 #include "bench/headline.h"
-#include "bench/measured_path.h"
 #include "bench/signals.h"
 #include "bench/supervise.h"
 #include "results/json.h"
@@ -18,6 +19,10 @@ using control::MessageType;
 
 constexpr std::chrono::seconds kStepBudget{30};
 constexpr std::chrono::seconds kRunMargin{15};
+// For the server's half of a run that was cut short: it lets what is in flight drain first.
+constexpr std::chrono::seconds kLastWords{10};
+// How long the server may take to free what the last measurement used.
+constexpr std::chrono::seconds kFarewell{3};
 
 /// Shows the rate of the last tick while a run goes on.
 class LiveRate {
@@ -55,7 +60,11 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
   progress.begin(plan.label);
   const char* stage = "prepare";
   try {
-    run(measurement, progress, stage);
+    auto prepared = prepare(plan);
+    stage = "connect";
+    connect(prepared);
+    stage = "run";
+    run(measurement, prepared, progress);
   } catch (const Error& error) {
     give_up(measurement, error, stage);
   } catch (const std::exception& error) {
@@ -67,32 +76,38 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
   return measurement;
 }
 
-void ClientSession::run(results::Measurement& m, Progress& progress, const char*& stage) {
+ClientSession::Prepared ClientSession::prepare(const plan::Plan& plan) {
   const auto& ends = conversation_.endpoints();
   if (stop_requested()) throw stopped_here();
   server_ended_ = false;
   conversation_.forget_failure();
-  conversation_.send(MessageType::prepare, results::plan_to_json(m.plan));
-  std::unique_ptr<Engine> engine;
-  conversation_.work([&] { engine = make_engine(m.plan, Side::client, local_.node.facts, ends.local_address, ends.peer_address); });
-  auto server_offer = control::offer_from_json(conversation_.expect(MessageType::prepared, Deadline::after(kStepBudget), "preparing"));
-  transport::Offer own_offer;
-  conversation_.work([&] { own_offer = engine->offer(&server_offer); });
-  auto path = measured_path(m.plan, own_offer, local_.node.facts, ends.local_address);
-  auto& paths = m.plan.transport == plan::Transport::rdma ? rdma_paths_ : tcp_paths_;
-  paths = Paths{path.used, measured_path(m.plan, server_offer, server_.facts, ends.peer_address).used};
+  conversation_.send(MessageType::prepare, results::plan_to_json(plan));
+  Prepared p;
+  conversation_.work([&] { p.engine = make_engine(plan, Side::client, local_.node.facts, ends.local_address, ends.peer_address); });
+  p.server_offer = control::offer_from_json(conversation_.expect(MessageType::prepared, Deadline::after(kStepBudget), "preparing"));
+  conversation_.work([&] { p.own_offer = p.engine->offer(&p.server_offer); });
+  p.path = measured_path(plan, p.own_offer, local_.node.facts, ends.local_address);
+  // On one host the server's lock speaks for both sides.
+  bool one_host = ends.local_address == ends.peer_address || server_.facts.hostname == local_.node.facts.hostname;
+  if (!one_host)
+    p.lock.emplace(p.path.nic(), fmt::format("a measurement against {}, pid {}", conversation_.peer(), getpid()));
+  auto& paths = plan.transport == plan::Transport::rdma ? rdma_paths_ : tcp_paths_;
+  paths = Paths{p.path.used, measured_path(plan, p.server_offer, server_.facts, ends.peer_address).used};
+  return p;
+}
 
-  stage = "connect";
-  conversation_.send(MessageType::connect, control::offer_to_json(own_offer));
-  conversation_.work([&] { engine->connect(server_offer, Deadline::after(std::chrono::seconds(10))); });
+void ClientSession::connect(const Prepared& p) {
+  conversation_.send(MessageType::connect, control::offer_to_json(p.own_offer));
+  conversation_.work([&] { p.engine->connect(p.server_offer, Deadline::after(std::chrono::seconds(10))); });
   conversation_.expect(MessageType::connected, Deadline::after(kStepBudget), "connecting");
   conversation_.send(MessageType::start);
   conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "starting");
+}
 
-  stage = "run";
-  CounterWatch counters(local_.root, path);
+void ClientSession::run(results::Measurement& m, const Prepared& p, Progress& progress) {
+  CounterWatch counters(local_.root, p.path);
   auto deadline = Deadline::after(plan::expected_wall_time(m.plan) + kRunMargin);
-  auto end = supervise(conversation_, *engine, deadline, LiveRate(progress));
+  auto end = supervise(conversation_, *p.engine, deadline, LiveRate(progress));
   end.side.role = "client";
   end.side.host = local_.node.facts.hostname;
   end.side.counters = counters.deltas();
@@ -105,7 +120,7 @@ void ClientSession::run(results::Measurement& m, Progress& progress, const char*
   if (end.peer_left) lost(*end.interrupted);
   if (!conversation_.broken() && !server_ended_) {
     // A wish to stop must not cut off the server's half of what was measured.
-    auto result = end.peer_result ? *end.peer_result : await_result(conversation_, deadline);
+    auto result = end.peer_result ? *end.peer_result : await_result(conversation_, deadline.passed() ? Deadline::after(kLastWords) : deadline);
     server_ended_ = true;
     m.sides.push_back(results::side_result_from_json(result));
     m.sides.back().role = "server";
@@ -151,8 +166,11 @@ void ClientSession::close() noexcept {
   if (conversation_.broken()) return;
   try {
     conversation_.send(MessageType::bye);
+    // Until the server has hung up: whoever calls next, a loop in a shell perhaps, must not find it busy with us.
+    auto deadline = Deadline::after(kFarewell);
+    while (!deadline.passed() && !stop_requested()) conversation_.wait(-1, deadline);
   } catch (const std::exception&) {
-    // The server notices the closed socket as well.
+    // The server has hung up, or is gone: it notices the closed socket as well.
   }
 }
 

@@ -51,8 +51,12 @@ void take_latency(Measurement& m, const SideResult* client, const SideResult* se
   }
 }
 
+bool counted(const std::optional<stats::ThroughputSummary>& flow) { return flow && flow->mean_gbit_per_s.value && flow->bytes > 0; }
+
+/// Nothing that arrived is no rate: 0 Gbit/s in the record would read as measured.
 bool has_figure(const Measurement& m) {
-  return (m.throughput && m.throughput->mean_gbit_per_s.value) || (m.latency && m.latency->samples > 0);
+  if (m.latency && m.latency->samples > 0) return true;
+  return counted(m.throughput) && (m.plan.direction != plan::Direction::both || counted(m.throughput_reverse));
 }
 
 }  // namespace

@@ -1,13 +1,36 @@
 #include "bench/measured_path.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <thread>
 
+#include "base/error.h"
+#include "host/parse.h"
 #include "host/snapshot.h"
 
 namespace railgauge::bench {
 
+namespace {
+
+/// The kernel's own refusals come late and say "Invalid argument".
+void refuse_missing_places(const plan::Placement& wish, Side side, const host::Snapshot& local) {
+  const char* peer = side == Side::server ? "peer-" : "";
+  auto allowed = local.allowed_cpulist ? host::parse_cpulist(*local.allowed_cpulist) : std::nullopt;
+  for (int cpu : wish.cpus)
+    if (allowed && std::find(allowed->begin(), allowed->end(), cpu) == allowed->end())
+      throw Error(ErrorKind::usage, fmt::format("--{}cpu {}: this process may run on CPUs {} of {}", peer, cpu, *local.allowed_cpulist, local.hostname));
+  if (!wish.numa_node || local.numa_cpulists.empty() || local.numa_cpulists.count(*wish.numa_node) != 0) return;
+  std::string present;
+  for (const auto& [node, cpus] : local.numa_cpulists) present += fmt::format("{}{}", present.empty() ? "" : ", ", node);
+  throw Error(ErrorKind::usage, fmt::format("--{}numa {}: {} has the NUMA nodes {}", peer, *wish.numa_node, local.hostname, present));
+}
+
+}  // namespace
+
 std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
                                     const std::string& peer_address) {
+  refuse_missing_places(side == Side::client ? plan.client : plan.server, side, local);
   if (plan.transport == plan::Transport::rdma) return make_rdma_engine(plan, side, local, local_address, peer_address);
   return make_tcp_engine(plan, side, local, local_address, peer_address);
 }

@@ -8,7 +8,7 @@
 
 namespace railgauge::bench {
 
-/// make_rdma_engine or make_tcp_engine, by the plan.
+/// make_rdma_engine or make_tcp_engine, by the plan. Throws Error{usage} for a CPU or NUMA node that this host lacks.
 std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
                                     const std::string& peer_address);
 

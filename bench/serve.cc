@@ -103,6 +103,8 @@ void serve_one(control::Acceptor& acceptor, control::Channel channel, const Loca
   } catch (const std::exception& error) {
     log_warning("{}: {}", conversation.peer(), error.what());
   }
+  // Before the channel closes: a client that waits for that is free to call again at once.
+  acceptor.set_idle();
 }
 
 }  // namespace
@@ -120,7 +122,6 @@ std::uint64_t serve_clients(control::Acceptor& acceptor, const LocalHost& local,
       continue;
     }
     serve_one(acceptor, std::move(*channel), local, limits);
-    acceptor.set_idle();
     ++served;
     idle_since = Clock::now();
   }

@@ -53,6 +53,7 @@ std::vector<Candidate> candidates_of(const Snapshot& snapshot, const DeviceWish&
   }
   if (!found.empty()) return found;
   const RdmaDevice& named = wish.device ? *find_device(snapshot, *wish.device) : snapshot.rdma_devices.front();
+  if (named.ports.empty() && !named.char_device) throw Error(ErrorKind::system, fmt::format("{} shows no port: {}", named.name, named.char_device.reason));
   throw Error(ErrorKind::usage, fmt::format("{} has no port {}; present: {}", named.name, wish.port.value_or(1), list_ports(named)));
 }
 

@@ -249,6 +249,44 @@ class DeviceFaults(RailgaugeTest):
                 self.assert_says(m["reason"], "reg_mr", "Cannot allocate memory")
 
 
+class NoPermission(RailgaugeTest):
+    def test_a_device_that_may_not_be_opened_is_named_with_the_reason(self):
+        self.need_simverbs()
+        env = environment(True, RAILGAUGE_SIM_FAULTS="fail open errno 13")
+        done = call("rdma", "--self", "--duration", "100ms", env=env, cwd=self.here)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assert_says(self.only_record()["measurements"][0]["reason"], "sim0", "Permission denied")
+
+
+class Placement(RailgaugeTest):
+    def test_cpus_and_nodes_that_are_not_there(self):
+        self.need_simverbs()
+        with Server(simulated=True) as server:
+            for option, kind in (("--cpu", "CPUs"), ("--peer-cpu", "CPUs"), ("--numa", "NUMA nodes"), ("--peer-numa", "NUMA nodes")):
+                done = call("rdma", "127.0.0.1", "--port", server.port, option, "987", "--format", "json", simulated=True, cwd=self.here)
+                self.assertEqual(done.returncode, 2, f"{option}: {done.stderr}")
+                self.assert_says(self.judged(done.stdout)["measurements"][0]["reason"], f"{option} 987", kind)
+
+
+class OneAfterTheOther(RailgaugeTest):
+    def test_the_next_client_finds_the_server_free(self):
+        self.need_simverbs()
+        with Server(simulated=True) as server:
+            for _ in range(6):  # many QPs and threads: freeing them takes the server a while
+                done = call("rdma", "127.0.0.1", "--port", server.port, "--threads", "40", "--size", "64", "--duration", "20ms", "--interval", "10ms",
+                            "--warm-up", "0", "--format", "json", simulated=True, cwd=self.here)
+                self.assertNotIn("busy", done.stderr)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class NothingCounted(RailgaugeTest):
+    def test_a_rate_of_nothing_is_a_failure(self):
+        self.need_simverbs()
+        done = call("rdma", "--self", "--rate-limit", "1K", "--warm-up", "10ms", "--duration", "100ms", simulated=True, cwd=self.here)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assert_says(self.only_record()["measurements"][0]["reason"], "nothing was counted")
+
+
 class FullDisk(RailgaugeTest):
     def test_record_goes_to_a_file_when_stdout_takes_nothing(self):
         with open("/dev/full", "w") as full:

@@ -29,6 +29,12 @@ Measurement measurement(plan::Operation operation, plan::Direction direction) {
   return m;
 }
 
+stats::ThroughputSummary nothing() {
+  stats::ThroughputSummary t;
+  t.mean_gbit_per_s = stats::Value::of(0);
+  return t;
+}
+
 double mean(const std::optional<stats::ThroughputSummary>& t) { return t && t->mean_gbit_per_s.value ? *t->mean_gbit_per_s.value : -1; }
 
 TEST(Conclude, TakesTheReceiversFigureNotTheSenders) {
@@ -50,6 +56,19 @@ TEST(Conclude, TakesTheInitiatorsCompletionsWhereTheOtherSideCannotCount) {
   read.sides[0].sent = throughput(37.0);
   conclude(read);
   EXPECT_DOUBLE_EQ(mean(read.throughput), 37.0);
+}
+
+TEST(Conclude, NothingThatArrivedIsNotARateOfZero) {
+  auto m = measurement(plan::Operation::write, plan::Direction::to);
+  m.sides[0].sent = nothing();
+  conclude(m);
+  EXPECT_EQ(m.outcome, Outcome::failed);
+  EXPECT_EQ(headline_text(m), "nothing was counted in the measured window");
+  auto both = measurement(plan::Operation::write, plan::Direction::both);
+  both.sides[0].sent = throughput(7.5);
+  both.sides[1].sent = nothing();
+  conclude(both);
+  EXPECT_EQ(both.outcome, Outcome::failed);
 }
 
 TEST(Conclude, KeepsTheTwoDirectionsOfAReadApart) {

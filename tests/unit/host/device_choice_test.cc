@@ -91,5 +91,13 @@ TEST(WhyNotActive, IsEmptyForAnActivePort) {
   EXPECT_EQ(why_not_active(snapshot_of("a100_roce").rdma_devices.at(0).ports.at(0)), "");
 }
 
+TEST(ChooseDevice, SaysWhyADeviceShowsNoPort) {
+  Snapshot s = snapshot_of("h100_ib");
+  s.rdma_devices.resize(1);
+  s.rdma_devices[0].ports.clear();
+  s.rdma_devices[0].char_device = Fact<std::string>::missing("ibv_open_device mlx5_0: Permission denied");
+  EXPECT_THAT(message_of(s, {}, ErrorKind::system), AllOf(HasSubstr("mlx5_0 shows no port"), HasSubstr("Permission denied")));
+}
+
 }  // namespace
 }  // namespace railgauge::host
