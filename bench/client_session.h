@@ -1,9 +1,12 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "bench/conversation.h"
 #include "bench/local_host.h"
+#include "bench/measured_path.h"
+#include "bench/nic_lock.h"
 #include "bench/progress.h"
 #include "host/differences.h"
 
@@ -38,7 +41,17 @@ class ClientSession {
   const std::optional<Paths>& tcp_paths() const noexcept { return tcp_paths_; }
 
  private:
-  void run(results::Measurement& measurement, Progress& progress, const char*& stage);
+  /// Everything of one measurement that lives until its end.
+  struct Prepared {
+    std::optional<NicLock> lock;
+    std::unique_ptr<Engine> engine;
+    transport::Offer server_offer;
+    transport::Offer own_offer;
+    MeasuredPath path;
+  };
+  Prepared prepare(const plan::Plan& plan);
+  void connect(const Prepared& prepared);
+  void run(results::Measurement& measurement, const Prepared& prepared, Progress& progress);
   void give_up(results::Measurement& measurement, const Error& error, const char* stage);
   void settle_with_server(const Error& error, const char* stage);
   void lost(const std::string& why);
