@@ -68,7 +68,7 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
   } catch (const Error& error) {
     give_up(measurement, error, stage);
   } catch (const std::exception& error) {
-    give_up(measurement, Error(ErrorKind::system, error.what()), stage);
+    give_up(measurement, error_from(error), stage);
   }
   measurement.wall = Clock::now() - begin;
   if (stop_requested()) lost("stopped on this host (Ctrl-C or SIGTERM)");
@@ -135,26 +135,33 @@ void ClientSession::give_up(results::Measurement& m, const Error& error, const c
   m.reason = error.what();
   m.error = results::ErrorInfo{name_of(error.kind()), error.code(), stage, "client", error.what()};
   if (measured) conclude(m);
-  settle_with_server(error, stage);
+  auto said = settle_with_server(error, stage);
+  // Both gave up by themselves: "connection refused" here may be "too many open files" there.
+  if (said && said->find(error.what()) == std::string::npos) m.reason += fmt::format("; {} says: {}", conversation_.peer(), *said);
 }
 
-/// Tells the server and reads until its result or failure, so that the next measurement starts from a clean channel.
-void ClientSession::settle_with_server(const Error& error, const char* stage) {
-  if (conversation_.broken()) return lost(error.what());
-  if (server_ended_ || conversation_.peer_failed()) return;
+/// Tells the server and reads until its result or failure, so that the next measurement starts from a clean channel. Its
+/// words, if it failed: an echo of ours unless it had failed by itself.
+std::optional<std::string> ClientSession::settle_with_server(const Error& error, const char* stage) {
+  if (conversation_.broken()) lost(error.what());
+  if (conversation_.broken() || server_ended_ || conversation_.peer_failed()) return std::nullopt;
   try {
     conversation_.send(MessageType::failure, control::to_json(control::Failure{error.kind(), error.code(), stage, error.what()}));
     auto deadline = Deadline::after(kStepBudget);
     while (!deadline.passed()) {
       auto message = conversation_.wait(-1, deadline);
       if (!message) continue;
-      if (message->type == MessageType::result || message->type == MessageType::failure) return;
-      if (message->type == MessageType::stop || message->type == MessageType::bye) return lost(conversation_.peer() + " ended the conversation");
+      if (message->type == MessageType::failure) return control::failure_from_json(message->body).text;
+      if (message->type == MessageType::result) return std::nullopt;
+      if (!control::ends_conversation(message->type)) continue;
+      lost(conversation_.peer() + " ended the conversation");
+      return std::nullopt;
     }
     lost(conversation_.peer() + " did not end the failed measurement");
   } catch (const Error& gone) {
     lost(gone.what());
   }
+  return std::nullopt;
 }
 
 void ClientSession::lost(const std::string& why) {

@@ -53,7 +53,7 @@ class ClientSession {
   void connect(const Prepared& prepared);
   void run(results::Measurement& measurement, const Prepared& prepared, Progress& progress);
   void give_up(results::Measurement& measurement, const Error& error, const char* stage);
-  void settle_with_server(const Error& error, const char* stage);
+  std::optional<std::string> settle_with_server(const Error& error, const char* stage);
   void lost(const std::string& why);
 
   Conversation conversation_;

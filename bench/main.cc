@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
     railgauge::log_error("{}", error.what());
     return static_cast<int>(railgauge::exit_code_of(error.kind()));
   } catch (const std::exception& error) {
-    railgauge::log_error("{}", error.what());
+    railgauge::log_error("{}", railgauge::error_from(error).what());
     return static_cast<int>(railgauge::ExitCode::not_measured);
   }
 }

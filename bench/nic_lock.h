@@ -10,7 +10,7 @@ namespace railgauge::bench {
 class NicLock {
  public:
   /// `holder` is what the next one reads: "railgauge check, pid 4711". Throws Error{peer} "busy with …" if another
-  /// process measures on this NIC.
+  /// process measures on this NIC, Error{system} if the file cannot be had or is no plain one.
   NicLock(const std::string& nic, const std::string& holder);
 
  private:

@@ -100,7 +100,7 @@ void serve_measurement(Conversation& conversation, const LocalHost& local, const
     conversation.send(MessageType::failure, control::to_json(failure_of(error, measurement.stage())));
   } catch (const std::exception& error) {
     if (conversation.broken()) throw;
-    conversation.send(MessageType::failure, control::to_json(control::Failure{ErrorKind::system, 0, measurement.stage(), error.what()}));
+    conversation.send(MessageType::failure, control::to_json(failure_of(error_from(error), measurement.stage())));
   }
 }
 

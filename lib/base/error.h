@@ -37,6 +37,10 @@ class Error : public std::runtime_error {
 /// A failed system call: "<call> <object>: <strerror(errno_value)>", kind system.
 Error system_error(const std::string& call_and_object, int errno_value);
 
+/// A standard exception in our terms: too little memory, or a thread that could not be started (the only
+/// std::system_error of the house); an Error as it is; anything else by its words.
+Error error_from(const std::exception& error);
+
 /// strerror without its thread trap.
 std::string errno_text(int errno_value);
 

@@ -29,7 +29,7 @@ DataListener::DataListener(const Endpoint& local, const SocketSettings& settings
 bool DataListener::take_new_connection() {
   UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!fd) {
-    if (errno == EMFILE || errno == ENFILE) throw system_error("accept (raise with: ulimit -n)", errno);
+    if (errno == EMFILE || errno == ENFILE) throw system_error("accept", errno);
     return false;  // none there, or it has gone again: neither is this measurement's end
   }
   if (pending_.size() >= kMaxPending) {

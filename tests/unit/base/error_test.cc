@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,6 +18,20 @@ TEST(Error, CarriesKindCodeAndReason) {
   EXPECT_EQ(error.kind(), ErrorKind::system);
   EXPECT_EQ(error.code(), EACCES);
   EXPECT_STREQ(error.what(), "open /dev/infiniband/uverbs3: Permission denied");
+}
+
+TEST(Error, SaysHowToRaiseALimit) {
+  EXPECT_STREQ(system_error("socket", EMFILE).what(), "socket: Too many open files (raise the limit: ulimit -n)");
+}
+
+TEST(ErrorFrom, NamesWhatTheStandardLibraryOnlyHints) {
+  // What std::thread throws where a thread limit is reached: "Resource temporarily unavailable", no more.
+  std::system_error thread(EAGAIN, std::generic_category());
+  EXPECT_STREQ(error_from(thread).what(), "starting a thread: Resource temporarily unavailable (fewer --threads, or raise the limit: ulimit -u, pids.max)");
+  EXPECT_EQ(error_from(thread).code(), EAGAIN);
+  EXPECT_STREQ(error_from(std::bad_alloc()).what(), "not enough memory");
+  EXPECT_EQ(error_from(Error(ErrorKind::peer, "gone", 7)).kind(), ErrorKind::peer);
+  EXPECT_STREQ(error_from(std::logic_error("so")).what(), "so");
 }
 
 TEST(ExitCodeOf, FollowsTheTableOfTheDesign) {
