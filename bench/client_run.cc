@@ -64,6 +64,13 @@ void converse(results::Record& record, const ClientOptions& options, const Local
   session.close();
 }
 
+/// Whatever ended the run, what was measured until then is kept.
+void note_error(results::Record& record, const Error& error) {
+  record.error = results::ErrorInfo{name_of(error.kind()), error.code(), "control", "client", error.what()};
+  record.outcome = record.measurements.empty() ? results::Outcome::failed : results::Outcome::partial;
+  log_error("{}", error.what());
+}
+
 }  // namespace
 
 int run_client(const std::string& subcommand, const ClientOptions& options, const WorkMaker& make_work) {
@@ -76,9 +83,9 @@ int run_client(const std::string& subcommand, const ClientOptions& options, cons
   try {
     converse(record, options, local, make_work);
   } catch (const Error& error) {
-    record.error = results::ErrorInfo{name_of(error.kind()), error.code(), "control", "client", error.what()};
-    record.outcome = record.measurements.empty() ? results::Outcome::failed : results::Outcome::partial;
-    log_error("{}", error.what());
+    note_error(record, error);
+  } catch (const std::exception& error) {
+    note_error(record, Error(ErrorKind::system, error.what()));
   }
   record.wall = Clock::now() - begin;
   conclude_record(record);

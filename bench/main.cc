@@ -30,13 +30,17 @@ std::string version_text() {
   return text;
 }
 
-/// "railgauge-rdma B …" is "railgauge rdma B …": scripts can name the benchmark they run.
-std::vector<std::string> arguments_of(int argc, char** argv) {
+/// "railgauge-rdma B …" is "railgauge rdma B …": scripts can name the benchmark they run. Any other name (railgauge-0.1,
+/// railgauge-test) is just the program.
+std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   std::string program = argc > 0 ? argv[0] : "";
   program = program.substr(program.find_last_of('/') + 1);
   constexpr std::string_view kPrefix = "railgauge-";
-  if (program.rfind(kPrefix, 0) == 0) arguments.insert(arguments.begin(), program.substr(kPrefix.size()));
+  if (program.rfind(kPrefix, 0) != 0) return arguments;
+  std::string suffix = program.substr(kPrefix.size());
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_name() == suffix) arguments.insert(arguments.begin(), suffix);
   return arguments;
 }
 
@@ -88,7 +92,7 @@ int run(int argc, char** argv) {
   add_tcp_command(app, exit_code);
   add_rates_command(app, exit_code);
   make_numbers_strict(app);
-  auto arguments = arguments_of(argc, argv);
+  auto arguments = arguments_of(app, argc, argv);
   refuse_empty_arguments(arguments);
   refuse_unknown_subcommand(app, arguments);
   std::reverse(arguments.begin(), arguments.end());

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The main job between two processes: record, report, exit code, time."""
 import json
+import subprocess
 import unittest
 
-from harness import SLOW, Server, RailgaugeTest, call, environment
+from harness import PROGRAM, SLOW, Server, RailgaugeTest, call, environment
 
 
 class MainJob(RailgaugeTest):
@@ -92,6 +93,14 @@ class Rehearsal(RailgaugeTest):
             done = call(command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assert_says(done.stdout, "Examples", "railgauge " + command)
+
+    def test_name_of_the_program_chooses_the_subcommand(self):
+        for name, says in (("railgauge-tcp", "railgauge tcp"), ("railgauge-0.1", "check")):
+            link = self.here / name
+            link.symlink_to(PROGRAM)
+            done = subprocess.run([link, "--help"], capture_output=True, text=True, timeout=10 * SLOW)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assert_says(done.stdout, says)
 
     def test_version_names_what_matters(self):
         done = call("--version")
