@@ -35,6 +35,7 @@ control::Channel call(const ClientOptions& options, const LoopbackServer* own_se
   target.host = own_server ? "127.0.0.1" : options.host;
   target.port = own_server ? own_server->port() : options.port;
   target.token = own_server ? own_server->token() : options.token;
+  target.cancel_fd = stop_fd();
   return control::connect_client(target, Deadline::after(options.connect_timeout));
 }
 

@@ -32,7 +32,7 @@ bool pull(int fd, Handshake& handshake, const std::string& peer) {
 
 }  // namespace
 
-Channel authenticate(UniqueFd fd, const std::string& peer, Role role, const HandshakeOptions& options, Deadline deadline) {
+Channel authenticate(UniqueFd fd, const std::string& peer, Role role, const HandshakeOptions& options, Deadline deadline, int cancel_fd) {
   set_channel_options(fd.get());
   Handshake handshake(role, options);
   std::string unsent = handshake.take_output();
@@ -45,7 +45,7 @@ Channel authenticate(UniqueFd fd, const std::string& peer, Role role, const Hand
       continue;
     }
     pollfd ready{fd.get(), static_cast<short>((running ? POLLIN : 0) | (unsent.empty() ? 0 : POLLOUT)), 0};
-    if (!poll_until({&ready, 1}, deadline)) {
+    if (!poll_unless_cancelled(ready, cancel_fd, deadline)) {
       throw Error(ErrorKind::timeout,
                   fmt::format("{} accepted the connection but did not send {} in the time allowed{}", peer, handshake.awaited(),
                               role == Role::client ? ": is it `railgauge serve` that listens there?" : ""));

@@ -28,12 +28,11 @@ struct Attempt {
 };
 
 /// Connects or says with which errno it failed.
-int connect_one(const SocketAddress& address, Deadline deadline, UniqueFd& out) {
+int connect_one(const SocketAddress& address, int cancel_fd, Deadline deadline, UniqueFd& out) {
   UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return errno;
   if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS) return errno;
-  pollfd ready{fd.get(), POLLOUT, 0};
-  if (!poll_until({&ready, 1}, deadline)) return ETIMEDOUT;
+  if (!poll_unless_cancelled(pollfd{fd.get(), POLLOUT, 0}, cancel_fd, deadline)) return ETIMEDOUT;
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
@@ -67,14 +66,14 @@ std::string advice(const Attempt& attempt, std::uint16_t port) {
 }
 
 UniqueFd connect_any(const ClientOptions& options, Deadline deadline) {
-  auto addresses = resolve(options.host, options.port, deadline);
+  auto addresses = resolve(options.host, options.port, deadline, options.cancel_fd);
   while (true) {
     std::vector<Attempt> attempts;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       // An address that does not answer leaves the others their share.
       auto share = deadline.remaining() / static_cast<std::int64_t>(addresses.size() - i);
       UniqueFd fd;
-      int error = connect_one(addresses[i], Deadline::after(share), fd);
+      int error = connect_one(addresses[i], options.cancel_fd, Deadline::after(share), fd);
       if (error == 0) return fd;
       attempts.push_back({addresses[i].text, error});
     }
@@ -98,7 +97,7 @@ Channel connect_client(const ClientOptions& options, Deadline deadline) {
   UniqueFd fd = connect_any(options, deadline);
   std::string peer = peer_name(options, fd.get());
   Deadline answer = deadline.sooner(Deadline::after(kAnswerBudget));
-  Channel channel = authenticate(std::move(fd), peer, Role::client, handshake, answer);
+  Channel channel = authenticate(std::move(fd), peer, Role::client, handshake, answer, options.cancel_fd);
   (void)channel.expect(MessageType::welcome, answer);
   return channel;
 }

@@ -14,6 +14,7 @@ struct ClientOptions {
   std::uint16_t port = kDefaultPort;
   std::string token{};                 ///< empty: open mode
   bool wait_for_server = false;        ///< keep trying a closed port until the deadline (the server may start later)
+  int cancel_fd = -1;                  ///< once readable, the call gives up with Error{peer}, code ECANCELED
   Version version = kProtocolVersion;  ///< tests pretend to be another
 };
 

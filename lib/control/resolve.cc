@@ -62,15 +62,14 @@ void run(HeldLookup lookup) {
   lookup->finished.set();
 }
 
-AddressList look_up(const std::string& host, const std::string& service, Deadline deadline) {
+AddressList look_up(const std::string& host, const std::string& service, Deadline deadline, int cancel_fd) {
   HeldLookup lookup(new Lookup{host, service});
   try {
     std::thread([other = HeldLookup(lookup.get())]() mutable { run(std::move(other)); }).detach();
   } catch (const std::system_error& error) {
     throw system_error(fmt::format("start a thread to look up {}", printable(host)), error.code().value());
   }
-  pollfd finished{lookup->finished.fd(), POLLIN, 0};
-  (void)poll_until({&finished, 1}, deadline);
+  (void)poll_unless_cancelled(pollfd{lookup->finished.fd(), POLLIN, 0}, cancel_fd, deadline);
   if (!lookup->has_result.load(std::memory_order_acquire)) {
     throw Error(ErrorKind::timeout,
                 fmt::format("{}: the name was not resolved in the time allowed; give a numeric address or look at /etc/resolv.conf",
@@ -95,7 +94,7 @@ std::string text_of_address(const addrinfo& info) {
 
 }  // namespace
 
-std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port, Deadline deadline) {
+std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port, Deadline deadline, int cancel_fd) {
   std::string name = host.size() > 2 && host.front() == '[' && host.back() == ']' ? host.substr(1, host.size() - 2) : host;
   // getaddrinfo would see a shorter name than the one given; and no name is longer (RFC 1035).
   if (name.empty() || name.size() > 255 || name.find('\0') != std::string::npos) {
@@ -108,7 +107,7 @@ std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port, 
   if (::getaddrinfo(name.c_str(), service.c_str(), &hints, &numeric) == 0) {
     list.reset(numeric);
   } else {
-    list = look_up(name, service, deadline);
+    list = look_up(name, service, deadline, cancel_fd);
   }
   std::vector<SocketAddress> out;
   for (const addrinfo* info = list.get(); info != nullptr; info = info->ai_next) {

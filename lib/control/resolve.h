@@ -20,8 +20,9 @@ struct SocketAddress {
 
 /// All stream addresses of a host name or numeric address, in the resolver's order, none twice. Throws Error{peer} for an
 /// unknown host and Error{timeout} when the resolver does not answer in time: getaddrinfo(3) has no deadline, so that names
-/// are looked up in a detached thread, which ends by itself when it is no longer waited for.
-std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port, Deadline deadline);
+/// are looked up in a detached thread, which ends by itself when it is no longer waited for. Error{peer}, code ECANCELED,
+/// once `cancel_fd` is readable.
+std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port, Deadline deadline, int cancel_fd = -1);
 
 /// "host:port", with brackets around an IPv6 address.
 std::string host_and_port(const std::string& host, std::uint16_t port);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/error.h"
@@ -50,6 +51,13 @@ bool poll_until(std::span<pollfd> fds, Deadline deadline) {
     if (n < 0 && errno != EINTR) throw system_error("poll", errno);
     if (deadline.passed()) return false;
   }
+}
+
+bool poll_unless_cancelled(pollfd ready, int cancel_fd, Deadline deadline) {
+  std::array<pollfd, 2> both{ready, pollfd{cancel_fd, POLLIN, 0}};  // poll(2) passes over a negative descriptor
+  bool any = poll_until(both, deadline);
+  if (both[1].revents != 0) throw Error(ErrorKind::peer, "stopped on this host (Ctrl-C or SIGTERM)", ECANCELED);
+  return any;
 }
 
 }  // namespace railgauge::control

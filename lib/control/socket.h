@@ -31,4 +31,7 @@ void set_channel_options(int fd);
 /// Error{system}.
 bool poll_until(std::span<pollfd> fds, Deadline deadline);
 
+/// The same for one descriptor, given up when `cancel_fd` (-1: none) turns readable. Throws Error{peer}, code ECANCELED, then.
+bool poll_unless_cancelled(pollfd ready, int cancel_fd, Deadline deadline);
+
 }  // namespace railgauge::control

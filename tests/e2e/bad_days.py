@@ -202,6 +202,18 @@ class Interrupted(RailgaugeTest):
             self.assertEqual(record["measurements"][0]["outcome"], "partial")
             self.assertTrue(server.alive())
 
+    def test_ctrl_c_while_connecting_ends_at_once(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            client = subprocess.Popen([PROGRAM, "check", "127.0.0.1", "--port", str(silent.getsockname()[1])], env=environment(),
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.here)
+            time.sleep(0.7 * SLOW)
+            client.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            out, err = client.communicate(timeout=20 * SLOW)
+            self.assertLess(time.monotonic() - begin, 1.5 * SLOW)
+            self.assertEqual(client.returncode, 3, out + err)
+            self.assert_says(self.only_record()["error"]["text"], "stopped on this host")
+
     def test_server_killed_in_mid_run(self):
         server = Server()
         client = self.start(server, "tcp", "--duration", "30s")
