@@ -53,6 +53,10 @@ constexpr Row kRows[] = {
     // transport
     {"out_of_sequence", warn, "the responder saw a gap: lost or reordered packets"},
     {"packet_seq_err", soft_fail, "the requester was told of a gap: lost or reordered packets"},
+    // rxe's own names for the same (Linux 6.1, drivers/infiniband/sw/rxe/rxe_hw_counters.c)
+    {"rcvd_seq_err", soft_fail, "soft-RoCE was told of a gap: lost or reordered packets"},
+    {"out_of_seq_request", soft_fail, "soft-RoCE saw a gap: lost or reordered packets"},
+    {"retry_exceeded_err", soft_fail, "soft-RoCE gave up repeating: acknowledgements never came"},
     {"implied_nak_seq_err", soft_fail, "a read or atomic response was lost"},
     {"local_ack_timeout_err", soft_fail, "acknowledgements never came: severe loss, dead path, wrong GID or time-out too small"},
     {"roce_adp_retrans*", warn, "adaptive retransmission hides loss"},

@@ -54,7 +54,7 @@ bool is_fabric_pressure(std::string_view name) {
          name == "np_cnp_sent" || name == "rp_cnp_handled" || name == "np_ecn_marked_roce_packets";
 }
 bool is_loss(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kNames = {"out_of_sequence",   "packet_seq_err",  "implied_nak_seq_err", "local_ack_timeout_err",
+  constexpr std::array<std::string_view, 10> kNames = {"rcvd_seq_err", "out_of_seq_request", "out_of_sequence",   "packet_seq_err",  "implied_nak_seq_err", "local_ack_timeout_err",
                                                       "duplicate_request", "TcpRetransSegs",  "rx_missed_errors",    "rx_discards_phy"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || starts_with(name, "roce_adp_retrans");
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,12 +83,14 @@ bool touches_own_stack(std::uint64_t lo, std::uint64_t hi) noexcept {
   return lo < stack + size && hi > stack;
 }
 
+// Whole pages hold more than the region, red zones of a sanitizer too: the raw system calls, which no sanitizer checks.
+
 /// Copies the pages into the memory file and maps them from there, in place. No allocation between the two.
 bool remap(std::uint64_t lo, std::uint64_t hi) noexcept {
   const int fd = memory_file();
   for (std::uint64_t at = lo; at < hi;) {
     const std::uint64_t piece = hi - at < (1ull << 28) ? hi - at : 1ull << 28;
-    const ssize_t put = pwrite(fd, reinterpret_cast<const void*>(at), piece, static_cast<off_t>(at));
+    const long put = syscall(SYS_pwrite64, fd, at, piece, at);
     if (put <= 0 || static_cast<std::uint64_t>(put) % kPage != 0) return false;
     at += static_cast<std::uint64_t>(put);
   }
@@ -144,6 +147,16 @@ int check_request(const RegistrationRequest& r, const DeviceDescription& d) {
   return 0;
 }
 
+/// The content of [from, to) out of the memory file.
+bool read_back(void* copy, std::uint64_t from, std::uint64_t to) noexcept {
+  for (std::uint64_t at = from; at < to;) {
+    const long got = syscall(SYS_pread64, memory_file(), reinterpret_cast<std::uint64_t>(copy) + (at - from), to - at, at);
+    if (got <= 0) return false;
+    at += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
 /// The pages again as private memory with the same content. Other regions, or a program that has unmapped them, win.
 void restore_private(std::uint64_t lo, std::uint64_t hi) {
   for (const auto& m : mappings_over(lo, hi)) {
@@ -152,7 +165,10 @@ void restore_private(std::uint64_t lo, std::uint64_t hi) {
     if (!m.ours || from >= to) continue;
     void* copy = mmap(nullptr, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) continue;
-    std::memcpy(copy, reinterpret_cast<const void*>(from), to - from);
+    if (!read_back(copy, from, to)) {
+      munmap(copy, to - from);
+      continue;
+    }
     mremap(copy, to - from, to - from, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(from));
   }
   fallocate(memory_file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(lo), static_cast<off_t>(hi - lo));

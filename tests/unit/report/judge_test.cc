@@ -229,6 +229,15 @@ TEST(Judge, GivesSoftwareDevicesAndLoopbackNoVerdict) {
   EXPECT_EQ(judge(tcp_at(300, 6), loopback).word, VerdictWord::no_criterion);
 }
 
+TEST(Judge, NamesLossOnASoftwareDeviceWithoutAVerdict) {
+  Measurement m = write_at(3.1);
+  m.sides[0].software_device = true;
+  move_counter(m, "rcvd_seq_err", 70);
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::no_criterion);
+  EXPECT_THAT(verdict.cause, HasSubstr("lost or reordered packets"));
+}
+
 TEST(Judge, MarksARehearsal) {
   Measurement m = write_at(60);
   m.sides[0].simulated = m.sides[1].simulated = true;
