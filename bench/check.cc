@@ -62,9 +62,8 @@ bool has_software_rdma(const results::Node& node) {
 }
 
 /// Soft-RoCE moves some 5 to 50 MB/s where the CPU is slow: with a NIC's depth the queued bytes alone take longer than the
-/// window and than the ACK timeout, and every packet is sent again. 1 MiB in flight is still more than it can keep busy.
+/// window and every packet may be sent again. 1 MiB in flight is still more than it can keep busy.
 void spare_software_device(plan::Plan& plan) {
-  plan.rdma.timeout_code = std::max(plan.rdma.timeout_code, 18);  // 1.07 s (verbs-facts.md 4.2)
   if (plan.metric == plan::Metric::latency) return;
   std::uint64_t depth = std::max<std::uint64_t>(4, (1ULL << 20) / (plan.message_bytes * static_cast<std::uint64_t>(plan.rdma.qps)));
   if (depth >= static_cast<std::uint64_t>(plan.rdma.depth)) return;

@@ -142,7 +142,7 @@ class RdmaEngine final : public Engine {
                                .rnr_retry = 7,
                                .initiator_reads = agreement_.initiator_reads,
                                .responder_reads = agreement_.responder_reads,
-                               .timeout_code = static_cast<std::uint8_t>(plan_.rdma.timeout_code),
+                               .timeout_code = agreement_.timeout_code,
                                .mtu_bytes = agreement_.mtu_bytes};
     if (side_ == Side::server) cm_->accept(settings, qps, deadline);
     else cm_.emplace(verbs::CmConnections::connect(settings, qps, peer.rdma_cm_address, peer.rdma_cm_port, deadline));
@@ -218,7 +218,7 @@ class RdmaEngine final : public Engine {
 
   verbs::SendSettings send_settings(std::uint32_t psn) const {
     return {.psn = psn,
-            .timeout_code = static_cast<std::uint8_t>(plan_.rdma.timeout_code),
+            .timeout_code = agreement_.timeout_code,
             .retry_count = agreement_.retry_count,
             .rnr_retry = 7,
             .initiator_reads = agreement_.initiator_reads};
@@ -249,7 +249,7 @@ class RdmaEngine final : public Engine {
       if (needs_thread(*group)) working.push_back(group.get());
     std::latch ready(static_cast<std::ptrdiff_t>(working.size()));
     RunShared shared{.plan = plan_, .clock = tick_clock(), .control = control, .broken = watcher_->broken(),
-                     .stall_limit = stall_limit_of(plan_.rdma, agreement_.retry_count), .same_host = place_.same_host(), .ready = ready};
+                     .stall_limit = stall_limit_of(agreement_.timeout_code, agreement_.retry_count), .same_host = place_.same_host(), .ready = ready};
     bool active = initiates(plan_, side_);
     if (active) shared.initiators.store(static_cast<int>(groups_.size()));
     else control.active_done.store(true);

@@ -47,6 +47,8 @@ Agreement agree(const plan::Plan& plan, const transport::Offer& own, const trans
   a.mtu_bytes = agreed_mtu(plan, own, peer);
   // 7 means "for ever" to rxe (rxe_comp.c), which no measurement may wait.
   bool software = own.software || peer.software;
+  // What a NIC acknowledges in 67 ms (code 14) takes a CPU longer, and rxe then repeats everything: 18 is 1.07 s.
+  a.timeout_code = static_cast<std::uint8_t>(software ? std::max(plan.rdma.timeout_code, 18) : plan.rdma.timeout_code);
   a.retry_count = static_cast<std::uint8_t>(software ? std::min(plan.rdma.retry_count, 6) : plan.rdma.retry_count);
   int most = std::min({device.limits().max_qp_init_rd_atom, peer.max_responder_reads, 255});
   if (plan.rdma.max_reads) most = static_cast<int>(std::min<std::uint64_t>(*plan.rdma.max_reads, static_cast<std::uint64_t>(most)));
@@ -60,9 +62,9 @@ Agreement agree(const plan::Plan& plan, const transport::Offer& own, const trans
   return a;
 }
 
-nanoseconds stall_limit_of(const plan::RdmaSettings& settings, int retry_count) {
+nanoseconds stall_limit_of(int timeout_code, int retry_count) {
   // T = 4.096 us · 2^code (InfiniBand specification 11.2.4.2), once and then for each retry.
-  nanoseconds once(4096LL << settings.timeout_code);
+  nanoseconds once(4096LL << timeout_code);
   return std::max<nanoseconds>(std::chrono::seconds(2), 4 * (retry_count + 1) * once);
 }
 

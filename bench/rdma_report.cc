@@ -80,7 +80,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("service_level", source.plan.rdma.service_level);
   put("traffic_class", source.plan.rdma.traffic_class);
   put("retry_count", source.agreement.retry_count);
-  put("timeout_code", source.plan.rdma.timeout_code);
+  put("timeout_code", source.agreement.timeout_code);
   put("initiator_reads", source.agreement.initiator_reads);
   put("responder_reads", source.agreement.responder_reads);
   put("working_set_bytes", std::uint64_t{std::min(g.regions(), g.lanes)} * g.used_slots * g.stride);
