@@ -39,7 +39,7 @@ class LiveRate {
 
  private:
   Progress& progress_;
-  std::string text_ = "…";
+  std::string text_ = "...";
   std::uint64_t last_bytes_ = 0;
   Clock::time_point last_ = Clock::now();
 };

@@ -105,7 +105,7 @@ std::string headline_text(const Measurement& m) {
     return fmt::format("{:.2f} M messages/s{}", *m.throughput->messages_per_s.value / 1e6, mark);
   std::string text = format_gbit_per_s(*m.throughput->mean_gbit_per_s.value);
   if (m.throughput_reverse && m.throughput_reverse->mean_gbit_per_s.value)
-    text += " and back " + format_gbit_per_s(*m.throughput_reverse->mean_gbit_per_s.value);
+    text += ", back " + format_gbit_per_s(*m.throughput_reverse->mean_gbit_per_s.value);
   return text + mark;
 }
 

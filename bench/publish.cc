@@ -32,7 +32,8 @@ bool print(const std::string& text) {
 
 std::string report_of(const results::Record& record, const std::string& path) {
   report::TextOptions options;
-  options.color = isatty(STDOUT_FILENO) == 1 && !read_environment().no_color;
+  auto environment = read_environment();
+  options.color = isatty(STDOUT_FILENO) == 1 && !environment.no_color && !environment.plain_terminal;
   options.record_path = path;
   return report::render_text(record, options);
 }

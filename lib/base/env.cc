@@ -30,6 +30,7 @@ Environment read_environment() {
   out.token = get("RAILGAUGE_TOKEN");
   out.sysroot = get("RAILGAUGE_SYSROOT");
   out.no_color = get("NO_COLOR").has_value();
+  out.plain_terminal = get("TERM").value_or("") == "dumb";
   return out;
 }
 

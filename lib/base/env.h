@@ -10,7 +10,8 @@ namespace railgauge {
 struct Environment {
   std::optional<std::string> token;    ///< RAILGAUGE_TOKEN: the shared token of serve and check, so that no command line shows it
   std::optional<std::string> sysroot;  ///< RAILGAUGE_SYSROOT: default of --sysroot, the root under which host facts are read
-  bool no_color = false;               ///< NO_COLOR (any value): no colour on a terminal
+  bool no_color = false;               ///< NO_COLOR (any value but nothing): no colour on a terminal
+  bool plain_terminal = false;         ///< TERM is "dumb": a terminal without escape sequences (Emacs, CI consoles)
 };
 
 /// Reads them once; called by main.

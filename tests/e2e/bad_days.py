@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Bad input, dead peers, full disks: a clear sentence, the right exit code, bounded time, nothing lost, the server lives on."""
+import fcntl
 import os
+import pty
+import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import threading
 import time
 import unittest
@@ -289,6 +294,33 @@ class OneAfterTheOther(RailgaugeTest):
                             "--warm-up", "0", "--format", "json", simulated=True, cwd=self.here)
                 self.assertNotIn("busy", done.stderr)
                 self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Terminals(RailgaugeTest):
+    def on_a_terminal(self, term):
+        main, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        done = subprocess.Popen([PROGRAM, "tcp", "--self", "-b", "--duration", "400ms"], env=environment(TERM=term), cwd=self.here,
+                                stdin=subprocess.DEVNULL, stdout=side, stderr=side)
+        os.close(side)
+        text = b""
+        try:
+            while chunk := os.read(main, 4096):
+                text += chunk
+        except OSError:  # the other end is closed
+            pass
+        os.close(main)
+        self.assertEqual(done.wait(30 * SLOW), 0, text)
+        return text.decode()
+
+    def test_a_live_line_keeps_to_80_columns(self):
+        text = self.on_a_terminal("xterm")
+        self.assertIn("\x1b[K", text)
+        for line in re.split(r"[\r\n]+|\x1b\[K", text):
+            self.assertLessEqual(len(re.sub(r"\x1b\[[0-9;]*m", "", line)), 80, line)
+
+    def test_a_dumb_terminal_gets_no_escapes(self):
+        self.assertNotIn("\x1b", self.on_a_terminal("dumb"))
 
 
 class NothingCounted(RailgaugeTest):
