@@ -62,7 +62,7 @@ bool has_software_rdma(const results::Node& node) {
 }
 
 /// Soft-RoCE moves some 5 to 50 MB/s where the CPU is slow: with a NIC's depth the queued bytes alone take longer than the
-/// window and every packet may be sent again. 1 MiB in flight is still more than it can keep busy.
+/// window, and what is merely late is sent again. 1 MiB in flight is still more than it can keep busy.
 void spare_software_device(plan::Plan& plan) {
   if (plan.metric == plan::Metric::latency) return;
   std::uint64_t depth = std::max<std::uint64_t>(4, (1ULL << 20) / (plan.message_bytes * static_cast<std::uint64_t>(plan.rdma.qps)));

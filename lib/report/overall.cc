@@ -34,10 +34,10 @@ int severity(const Measurement& measurement) {
 constexpr int kNotMeasured = 4;  ///< from here on the run has no verdict …
 constexpr int kKnownBad = 6;     ///< … and from here on a bad one
 
-/// A rehearsal's figures judge nothing, but that it ran and that its data was right is real.
+/// A rehearsal's figures judge nothing, but that it ran and that its data was right is real; so is a limit the user set.
 bool is_rehearsal(const Measurement& measurement) {
   bool simulated = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const auto& side) { return side.simulated; });
-  return simulated && measurement.outcome == Outcome::done && !mismatch_text(measurement);
+  return simulated && measurement.outcome == Outcome::done && measurement.verdict.criterion != "user" && !mismatch_text(measurement);
 }
 
 const Measurement* worst_of(const Record& record) {

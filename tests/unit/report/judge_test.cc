@@ -287,6 +287,20 @@ TEST(ExitCode, OfMeasurementsAskedForWronglyIsUsage) {
   EXPECT_EQ(exit_code(record), ExitCode::not_measured);
 }
 
+TEST(ExitCode, AUsersLimitCountsOnASimulatedDeviceToo) {
+  Record record;
+  record.simulated = true;
+  record.measurements.push_back(write_at(60));
+  Measurement& m = record.measurements.front();
+  m.sides[0].simulated = true;
+  m.verdict = judge(m, record);
+  EXPECT_EQ(exit_code(record), ExitCode::met);
+  Thresholds user;
+  user.required_gbit_per_s = 61.0;
+  m.verdict = judge(m, record, user);
+  EXPECT_EQ(exit_code(record), ExitCode::below_expectation);
+}
+
 TEST(ExitCode, OfACheckThatCouldJudgeNothingIsNotMet) {
   Record record;
   record.subcommand = "check";
