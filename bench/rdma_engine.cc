@@ -249,7 +249,7 @@ class RdmaEngine final : public Engine {
       if (needs_thread(*group)) working.push_back(group.get());
     std::latch ready(static_cast<std::ptrdiff_t>(working.size()));
     RunShared shared{.plan = plan_, .clock = tick_clock(), .control = control, .broken = watcher_->broken(),
-                     .stall_limit = stall_limit_of(agreement_.timeout_code, agreement_.retry_count), .same_host = place_.same_host(), .ready = ready};
+                     .stall_limit = agreement_.stall_limit, .same_host = place_.same_host(), .ready = ready};
     bool active = initiates(plan_, side_);
     if (active) shared.initiators.store(static_cast<int>(groups_.size()));
     else control.active_done.store(true);

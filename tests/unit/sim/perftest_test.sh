@@ -7,12 +7,18 @@ command -v ib_write_bw >/dev/null || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export RAILGAUGE_SIM_FABRIC="perftest-$$"
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 10000))  # below the ephemeral ports, one of which any client on this machine may hold
 failed=0
+
+# The next port that no socket has, closing ones included: perftest does not set SO_REUSEADDR.
+next_port() {
+  port=$((port + 1))
+  while grep -q ":$(printf %04X "$port") " /proc/net/tcp /proc/net/tcp6 2>/dev/null; do port=$((port + 1)); done
+}
 
 # Starts the client again until the server listens: perftest gives up at the first refusal.
 run() {
-  port=$((port + 1))
+  next_port
   LD_PRELOAD=$library timeout 40 "$@" -d sim0 -F -p "$port" >"$folder/server" 2>&1 &
   server=$!
   tries=0
