@@ -159,11 +159,8 @@ void TcpEngine::describe(results::SideResult& result) const {
   result.placement.numa_node = cpus_.numa_node;
   result.choices.push_back(cpus_.reason);
   result.settings = links_.settings;
-  if (plan_.metric == Metric::latency) {
-    const double rate = schedule_rate(plan_);
-    result.settings["wait"] = rate > 0 || plan_.tcp.wait == plan::Wait::spin ? "spin" : "block";
-    if (rate > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", rate);
-  }
+  result.settings["wait"] = plan::name_of(wait_of(plan_, ping_ ? tcp::StreamRole::round_trip : tcp::StreamRole::to_server));
+  if (const double rate = schedule_rate(plan_); ping_ && rate > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", rate);
   if (to_server_ || to_client_) {
     result.settings["send_block_bytes"] = std::to_string(ping_ ? kLoadBlockBytes : plan_.message_bytes);
     result.settings["receive_block_bytes"] = std::to_string((to_server_ ? to_server_ : to_client_)->receive_block_bytes());

@@ -71,7 +71,7 @@ Flow::Flow(const FlowSetup& setup)
   }
   for (auto& worker : workers_) {
     if (!setup_.sending) worker.room = memory::Buffer({.bytes = receive_bytes_, .numa_node = setup_.numa_node});
-    if (threads_of(plan) == plan.streams) continue;
+    if (setup_.streams.front()->blocking() || wait_of(plan, tcp::StreamRole::to_server) == plan::Wait::spin) continue;
     const auto what = setup_.sending ? tcp::PollReadiness::For::sending : tcp::PollReadiness::For::receiving;
     worker.readiness = std::make_unique<tcp::PollReadiness>(worker.streams, what);
   }

@@ -71,7 +71,7 @@ class Flow {
     std::vector<loops::SendLane> send_lanes;
     std::vector<loops::ReceiveLane> receive_lanes;
     std::vector<tcp::TcpStream*> streams;
-    std::unique_ptr<tcp::PollReadiness> readiness;   // null: the one stream blocks
+    std::unique_ptr<tcp::PollReadiness> readiness;   // null: the one stream blocks, or the thread spins
     memory::Buffer room;                        // receivers
     ThreadWatch watch;
     std::thread thread;

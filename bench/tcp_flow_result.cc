@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bench/tcp_flow.h"
+#include "bench/tcp_links.h"
 #include "tcp/limiter.h"
 
 namespace railgauge::bench {
@@ -76,6 +77,7 @@ void Flow::note_checks(FlowResult& result) const {
 
 void Flow::note_limiter(FlowResult& result) const {
   tcp::LimiterInput input;
+  input.spinning = wait_of(setup_.plan, tcp::StreamRole::to_server) == plan::Wait::spin;
   for (const auto& worker : workers_) {
     const double wanted = worker.watch.cpu_share() + worker.watch.queue_share();
     if (wanted < input.busiest_thread_share + input.busiest_thread_queue_share) continue;

@@ -41,10 +41,10 @@ void merge_settings(std::map<std::string, std::string>& all, const std::map<std:
   }
 }
 
+/// Threads with several streams sleep in poll(), so that their calls must not.
 tcp::Blocking blocking_of(const plan::Plan& plan, StreamRole role) {
-  if (role != StreamRole::round_trip) return threads_of(plan) == plan.streams ? tcp::Blocking::yes : tcp::Blocking::no;
-  const bool open_loop = plan.load_rate_per_s > 0 || plan.under_load;
-  return plan.tcp.wait == plan::Wait::block && !open_loop ? tcp::Blocking::yes : tcp::Blocking::no;
+  const bool one_each = role == StreamRole::round_trip || threads_of(plan) == plan.streams;
+  return wait_of(plan, role) == plan::Wait::block && one_each ? tcp::Blocking::yes : tcp::Blocking::no;
 }
 
 /// Takes a connected socket into the links.
@@ -82,6 +82,12 @@ std::vector<StreamName> wanted_streams(const plan::Plan& plan) {
     if (plan.direction != plan::Direction::to) wanted.push_back({StreamRole::to_client, index});
   }
   return wanted;
+}
+
+plan::Wait wait_of(const plan::Plan& plan, StreamRole role) noexcept {
+  const bool latency = plan.metric == plan::Metric::latency;
+  if (role != StreamRole::round_trip) return latency ? plan::Wait::block : plan.tcp.wait;
+  return plan.load_rate_per_s > 0 || plan.under_load ? plan::Wait::spin : plan.tcp.wait;
 }
 
 int threads_of(const plan::Plan& plan) noexcept { return std::clamp(plan.threads, 1, plan.streams); }

@@ -26,6 +26,9 @@ struct TcpLinks {
 /// Every connection that the plan needs, the round trip first.
 std::vector<tcp::StreamName> wanted_streams(const plan::Plan& plan);
 
+/// How a connection of that kind waits: as planned; but an open loop spins, and the streams beside a round trip block.
+plan::Wait wait_of(const plan::Plan& plan, tcp::StreamRole role) noexcept;
+
 /// How many threads serve the streams of one direction: at most one each.
 int threads_of(const plan::Plan& plan) noexcept;
 

@@ -69,7 +69,8 @@ struct ReceiveLane {
 };
 
 /// Sends `message` again and again on every lane, in turn, until the phase changes or no lane runs any more.
-/// `readiness` may be null when the streams block (one lane a thread); then they must return −EAGAIN within a bounded time.
+/// `readiness` null: a round without progress is followed by the next at once. That is right for one stream that blocks
+/// (it must return −EAGAIN within a bounded time) and for streams that shall spin.
 /// No clock is read and nothing is called but the streams (and the readiness after a round without progress), except once
 /// per lane at its first block and at its end.
 void send_stream(std::span<SendLane> lanes, std::span<const std::byte> message, const StreamOrders& orders, Phase phase,

@@ -198,8 +198,9 @@ void check_tcp(const Plan& plan) {
   check_rate("--pacing", tcp.pacing_gbit_per_s);
   if (tcp.pacing_gbit_per_s > 0 && plan.metric == Metric::latency && !plan.under_load)
     refuse("--pacing {} with --metric latency paces nothing: use --load-rate, or --under-load", tcp.pacing_gbit_per_s);
-  // Both ways of moving a stream sleep in the kernel when there is nothing to do; spinning would only hide which side waits.
-  if (tcp.wait == Wait::spin && plan.operation == Operation::stream) refuse("--wait spin is for --metric latency: streams block");
+  if (tcp.wait == Wait::block && plan.metric == Metric::latency && (plan.load_rate_per_s > 0 || plan.under_load))
+    refuse("--wait block with {}: that sends by the clock and so spins, use --wait spin or leave it out",
+           plan.under_load ? "--under-load" : "--load-rate");
   if (tcp.zerocopy && plan.operation != Operation::stream) refuse("--zerocopy with --metric {}: it is for --metric bandwidth", name_of(plan.metric));
 }
 

@@ -70,7 +70,7 @@ struct TcpSettings {
   std::optional<std::uint64_t> window_bytes;   ///< SO_SNDBUF and SO_RCVBUF; empty: the kernel's auto-tuning
   double pacing_gbit_per_s = 0;         ///< SO_MAX_PACING_RATE over all streams; 0: none
   bool zerocopy = false;
-  Wait wait = Wait::block;
+  Wait wait = Wait::block;              ///< spin: calls that never sleep (MSG_DONTWAIT), again and again; block: calls that sleep
 };
 
 /// One measurement, validated, the same for both hosts. The client owns it; the server receives it over the control channel.

@@ -26,11 +26,13 @@ Limiter name_limiter(const LimiterInput& in) {
     return {"pacing", fmt::format("the rate is {:.0f} % of the pacing rate asked for", 100 * in.bytes_per_s / *in.pacing_bytes_per_s)};
   }
   const double wanted = in.busiest_thread_share + in.busiest_thread_queue_share;
-  if (in.busiest_thread_share >= kCpuBoundShare || (in.busiest_thread_queue_share >= kCrowdedShare && wanted >= kWantedShare)) {
+  if ((in.busiest_thread_share >= kCpuBoundShare && !in.spinning) || (in.busiest_thread_queue_share >= kCrowdedShare && wanted >= kWantedShare)) {
     return {"cpu", fmt::format("a measuring thread used {:.0f} % of one CPU and waited for a CPU for {:.0f} % of the time",
                                100 * in.busiest_thread_share, 100 * in.busiest_thread_queue_share)};
   }
-  if (!in.busy_us || *in.busy_us == 0) return {"", "this side did not send, and none of its threads was CPU-bound"};
+  constexpr const char* kCannotTell = "the threads spin: their CPU time does not say whether they were the limit";
+  if (!in.busy_us || *in.busy_us == 0)
+    return {"", in.spinning ? kCannotTell : "this side did not send, and none of its threads was CPU-bound"};
   if (!in.rwnd_limited_us && !in.sndbuf_limited_us) return {"", "this kernel does not report limited times (needs Linux 4.10)"};
   const double window = share(in.rwnd_limited_us, *in.busy_us);
   const double buffer = share(in.sndbuf_limited_us, *in.busy_us);
@@ -38,6 +40,7 @@ Limiter name_limiter(const LimiterInput& in) {
     return {"receive window", fmt::format("the peer's receive window was closed for {:.0f} % of the busy time", 100 * window)};
   }
   if (buffer >= kLimitedShare) return {"send buffer", fmt::format("the send buffer was too small for {:.0f} % of the busy time", 100 * buffer)};
+  if (in.spinning) return {"", kCannotTell};
   return {"network", fmt::format("receive window {:.0f} % and send buffer {:.0f} % of the busy time: the congestion window held the rest",
                                  100 * window, 100 * buffer)};
 }

@@ -11,6 +11,7 @@ namespace railgauge::tcp {
 struct LimiterInput {
   double busiest_thread_share = 0;                  ///< CPU time of the busiest measuring thread over the window, 0…1
   double busiest_thread_queue_share = 0;            ///< time that thread was ready but had no CPU, over the window, 0…1
+  bool spinning = false;                            ///< the threads never sleep: their CPU time does not tell work from waiting
   std::optional<std::uint64_t> busy_us;             ///< tcpi_busy_time: time with data to send; absent on a receiver
   std::optional<std::uint64_t> rwnd_limited_us;     ///< tcpi_rwnd_limited
   std::optional<std::uint64_t> sndbuf_limited_us;   ///< tcpi_sndbuf_limited
@@ -27,7 +28,7 @@ struct Limiter {
 /// Names what limited the rate. Pure. Order: pacing reached (≥ 95 % of it), a thread at ≥ 95 % of a CPU (or at ≥ 90 %
 /// together with ≥ 10 % waiting for one), the larger of
 /// receive window and send buffer if it held for at least half of the busy time, else the network (congestion control).
-/// A receiver can say "cpu" or nothing.
+/// A receiver can say "cpu" or nothing; threads that spin say "cpu" only where they had to wait for one, and never "network".
 Limiter name_limiter(const LimiterInput& input);
 
 }  // namespace railgauge::tcp

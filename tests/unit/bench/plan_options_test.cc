@@ -125,7 +125,9 @@ TEST(TcpPlans, WaitAndBlockFollowTheMetric) {
   EXPECT_EQ(latency.tcp.wait, plan::Wait::spin);
   EXPECT_DOUBLE_EQ(tcp({"--pacing", "2.5G"})[0].tcp.pacing_gbit_per_s, 2.5);
   EXPECT_THROW(tcp({"--metric", "rate"}), Error);
-  EXPECT_THROW(tcp({"--wait", "spin"}), Error);
+  EXPECT_EQ(tcp({"--wait", "spin"})[0].tcp.wait, plan::Wait::spin);
+  EXPECT_EQ(tcp({"--wait", "block", "--metric", "latency"})[0].tcp.wait, plan::Wait::block);
+  EXPECT_THROW(tcp({"--wait", "block", "--metric", "latency", "--load-rate", "70"}), Error);
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ TEST(Validate, ChecksTcpSettings) {
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.mss_bytes = 87; }), HasSubstr("use 88 to 32767"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.window_bytes = 1ULL << 31; }), HasSubstr("--window"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.pacing_gbit_per_s = -2.5; }), HasSubstr("--pacing -2.5"));
-  EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.tcp.wait = Wait::spin; }), HasSubstr("--wait spin"));
+  auto by_the_clock = [](Plan& p) { p.operation = Operation::round_trip, p.metric = Metric::latency, p.threads = p.streams = 1, p.load_rate_per_s = 70; };
+  EXPECT_THAT(refusal_after(tcp_stream(), by_the_clock), HasSubstr("--wait block with --load-rate"));
   auto ping = [](Plan& p) { p.operation = Operation::round_trip, p.metric = Metric::latency, p.threads = p.streams = 1, p.tcp.pacing_gbit_per_s = 2.5; };
   EXPECT_THAT(refusal_after(tcp_stream(), ping), HasSubstr("--pacing 2.5 with --metric latency"));
 }

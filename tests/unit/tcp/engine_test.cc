@@ -91,6 +91,31 @@ INSTANTIATE_TEST_SUITE_P(Loopback, TcpBandwidth,
                                            Case{"127.0.0.1", 5, 2, Direction::from}, Case{"127.0.0.1", 2, 1, Direction::both},
                                            Case{"::1", 1, 1, Direction::from}, Case{"::1", 4, 4, Direction::both}));
 
+/// How often the receiver of a stream that leaves it idle most of the time went to sleep in its window.
+std::uint64_t sleeps_of_an_idle_receiver(plan::Wait wait, int streams) {
+  auto plan = short_plan();
+  plan.message_bytes = 3000;
+  plan.streams = streams;
+  plan.tcp.pacing_gbit_per_s = 0.1;
+  plan.tcp.wait = wait;
+  EnginePair pair(plan, "127.0.0.1");
+  pair.connect();
+  pair.run();
+  expect_clean(pair.client_result);
+  expect_clean(pair.server_result);
+  expect_full(pair.server_result.received, pair.server_result.received_intervals, plan);
+  EXPECT_EQ(pair.server_result.settings.at("wait"), plan::name_of(wait));
+  return pair.server_result.threads.at(0).voluntary_switches;
+}
+
+TEST(TcpEngine, StreamsSleepOrSpinAsAsked) {
+  // getrusage(2), ru_nvcsw: a thread that gave up its CPU to wait for something.
+  for (const int streams : {1, 3}) {
+    EXPECT_GT(sleeps_of_an_idle_receiver(plan::Wait::block, streams), 5U) << streams;
+    EXPECT_LT(sleeps_of_an_idle_receiver(plan::Wait::spin, streams), 5U) << streams;
+  }
+}
+
 TEST(TcpEngine, TellsEndsByTheirCounters) {
   EnginePair pair(short_plan(), "127.0.0.1");
   pair.connect();

@@ -35,6 +35,16 @@ TEST(Limiter, SaysNothingOfAnIdleReceiverAndOfAnOldKernel) {
   EXPECT_EQ(name_limiter({.busiest_thread_share = 0.5, .busy_us = 77, .rwnd_limited_us = {}, .sndbuf_limited_us = {}, .bytes_per_s = 5, .pacing_bytes_per_s = {}}).word, "");
 }
 
+TEST(Limiter, DoesNotTakeASpinningThreadForABusyOne) {
+  const auto spins = [](double queued, std::uint64_t window_us) {
+    return name_limiter({.busiest_thread_share = 0.99, .busiest_thread_queue_share = queued, .spinning = true, .busy_us = 1000,
+                         .rwnd_limited_us = window_us, .sndbuf_limited_us = 0, .bytes_per_s = 1, .pacing_bytes_per_s = {}}).word;
+  };
+  EXPECT_EQ(spins(0, 300), "");
+  EXPECT_EQ(spins(0, 700), "receive window");
+  EXPECT_EQ(spins(0.2, 300), "cpu");
+}
+
 TEST(Limiter, CountsWaitingForACpuAsCpu) {
   // 0.41 + 0.55 = 0.96
   const auto limiter = name_limiter({.busiest_thread_share = 0.41, .busiest_thread_queue_share = 0.55, .busy_us = 900, .rwnd_limited_us = 800,
