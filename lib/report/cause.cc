@@ -147,6 +147,52 @@ std::vector<std::string> pcie_remedies(const std::string& term, const Record& re
   return out;
 }
 
+struct Port {
+  const results::Node* node;
+  const host::RdmaDevice* device;
+  const host::RdmaPort* port;
+};
+
+/// The RDMA ports a measurement used, as their hosts describe them.
+std::vector<Port> ports_of(const Measurement& measurement, const Record& record) {
+  std::vector<Port> out;
+  for (const results::Node& node : record.nodes) {
+    const SideResult* side = side_of(measurement, node.role);
+    const host::RdmaDevice* device = side ? device_of(node, *side) : nullptr;
+    if (!device) continue;
+    for (const host::RdmaPort& port : device->ports)
+      if (port.port == side->placement.port) out.push_back({&node, device, &port});
+  }
+  return out;
+}
+
+std::string runs_at(const Port& at) {
+  return fmt::format("{} port {} on {} runs at {}", at.device->name, at.port->port, at.node->facts.hostname,
+                     at.port->rate_text ? *at.port->rate_text : fmt::format("{:g} Gb/s", *at.port->rate_gbit_per_s));
+}
+
+const std::string kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
+
+/// A port whose own rate is below what the user said the link carries: nothing else needs explaining.
+Cause slower_port(const Measurement& measurement, const Record& record) {
+  auto expected = measurement.expectation.gbit_per_s();
+  for (const Port& at : ports_of(measurement, record)) {
+    if (!expected || !at.port->rate_gbit_per_s || *at.port->rate_gbit_per_s >= *expected) continue;
+    return {runs_at(at) + ", less than the rate given", {kLanesRemedy + "; see the rate of the switch's port"}};
+  }
+  return {};
+}
+
+/// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes").
+Cause narrow_port(const Measurement& measurement, const Record& record) {
+  constexpr int kLanes = 4;
+  for (const Port& at : ports_of(measurement, record)) {
+    if (at.port->link_layer != host::LinkLayer::infiniband || !at.port->width || *at.port->width >= kLanes || !at.port->rate_gbit_per_s) continue;
+    return {fmt::format("{}: {} of {} lanes", runs_at(at), *at.port->width, kLanes), {kLanesRemedy}};
+  }
+  return {};
+}
+
 const rates::Term* limiting_term(const rates::Expectation& expectation) {
   return expectation.limiting && *expectation.limiting < expectation.terms.size() ? &expectation.terms[*expectation.limiting] : nullptr;
 }
@@ -194,7 +240,8 @@ LinkState link_state(const Measurement& measurement) {
   return worst;
 }
 
-Cause cause_of_low_bandwidth(const Measurement& measurement) {
+Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& record) {
+  if (Cause cause = slower_port(measurement, record); !cause.sentence.empty()) return cause;
   if (auto host = find_moved(measurement, is_host_pressure))
     return {fmt::format("bound by the host: {} (it told the network to wait, or waited for PCIe)", moved_text(*host->side, *host->counter)),
             {"check NUMA placement, PCIe MaxReadReq, ACS and IOMMU on that host"}};
@@ -219,6 +266,7 @@ Cause cause_of_low_expectation(const Measurement& measurement, const Record& rec
   const rates::Expectation& expectation = measurement.expectation;
   const rates::Term* limit = limiting_term(expectation);
   if (!limit) return {};
+  if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
   const rates::Term* port = port_term(expectation);
   if (starts_with(limit->name, "PCIe") && port) {
     return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),

@@ -26,10 +26,11 @@ struct LinkState {
 /// dirty: the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
 LinkState link_state(const results::Measurement& measurement);
 
-/// Why bandwidth is lower than expected, from what moved (pauses, congestion, loss) and the TCP limiter.
-Cause cause_of_low_bandwidth(const results::Measurement& measurement);
+/// Why bandwidth is lower than expected: a port slower than the rate the user gave, else what moved (pauses, congestion, loss)
+/// and the TCP limiter.
+Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record);
 
-/// What limits the expectation itself when that is not the port at its best MTU: the PCIe link, the path MTU. Empty else.
+/// What limits the expectation itself when that is not the port at its best: lost lanes, the PCIe link, the path MTU. Empty else.
 Cause cause_of_low_expectation(const results::Measurement& measurement, const results::Record& record);
 
 }  // namespace railgauge::report

@@ -120,11 +120,11 @@ bool is_clearly_below(const stats::ThroughputSummary& throughput, double expecte
 }
 
 /// One QP or one TCP stream that falls short says nothing about the link.
-bool excuse_one_flow(const Measurement& measurement, Verdict& verdict) {
+bool excuse_one_flow(const Measurement& measurement, const Record& record, Verdict& verdict) {
   const plan::Plan& plan = measurement.plan;
   if (verdict.criterion == "user") return false;
   if (plan.transport == plan::Transport::tcp && plan.streams == 1) {
-    Cause cause = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement);
+    Cause cause = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement, record);
     verdict.criterion = "none";
     say(verdict, VerdictWord::no_criterion, "one TCP stream is no measure of the link: several streams are judged");
     add_cause(verdict, {cause.sentence, {}});
@@ -146,13 +146,13 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
                     100 * *verdict.fraction));
     return;
   }
-  if (excuse_one_flow(measurement, verdict)) return;
+  if (excuse_one_flow(measurement, record, verdict)) return;
   if (throughput.steady == false && !(verdict.word == VerdictWord::below && is_clearly_below(throughput, *verdict.expected, thresholds))) {
     say(verdict, VerdictWord::inconclusive, fmt::format("not steady: {}", throughput.steady_reason));
     verdict.remedies.emplace_back("measure longer (--thorough, --duration 10s) on otherwise idle hosts");
     return;
   }
-  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement));
+  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement, record));
   add_cause(verdict, cause_of_low_expectation(measurement, record));
 }
 

@@ -365,5 +365,43 @@ TEST(CauseOfLowExpectation, SaysWhatASmallMtuCosts) {
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
 }
 
+/// A record in which side "client" used mlx5_0 port 1 of host alpha, running 2X NDR: half of a 400 Gb/s port.
+Record half_width_record(Measurement& m) {
+  m.sides[0].role = "client";
+  m.sides[0].placement.device = "mlx5_0";
+  m.sides[0].placement.port = 1;
+  Record record;
+  record.nodes.resize(1);
+  record.nodes[0].role = "client";
+  record.nodes[0].facts.hostname = "alpha";
+  record.nodes[0].facts.rdma_devices.resize(1);
+  record.nodes[0].facts.rdma_devices[0].name = "mlx5_0";
+  host::RdmaPort port;
+  port.link_layer = host::LinkLayer::infiniband;
+  port.rate_gbit_per_s = Fact<double>::of(200);
+  port.rate_text = Fact<std::string>::of("200 Gb/sec (2X NDR)");
+  port.width = Fact<int>::of(2);
+  record.nodes[0].facts.rdma_devices[0].ports = {port};
+  return record;
+}
+
+TEST(CauseOfLowExpectation, NamesLanesThatAreMissing) {
+  Measurement m = write_at(197);
+  m.expectation.terms[0].gbit_per_s = 198.6;
+  Record record = half_width_record(m);
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR): 2 of 4 lanes");
+  record.nodes[0].facts.rdma_devices[0].ports[0].width = Fact<int>::of(4);
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "");
+}
+
+TEST(CauseOfLowBandwidth, IsFirstAPortSlowerThanTheRateGiven) {
+  Measurement m = write_at(197);
+  m.expectation.terms[0].gbit_per_s = 397.2;  // the user said 400
+  Verdict verdict = judge(m, half_width_record(m));
+  EXPECT_EQ(verdict.word, VerdictWord::below);
+  EXPECT_THAT(verdict.cause, HasSubstr("mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR), less than the rate given"));
+  EXPECT_THAT(verdict.remedies, testing::Contains(HasSubstr("damaged lane")));
+}
+
 }  // namespace
 }  // namespace railgauge::report
