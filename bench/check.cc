@@ -25,6 +25,7 @@ struct CheckOptions {
   std::optional<int> streams;
   bool no_rdma = false;
   bool no_tcp = false;
+  bool no_verify = false;
 };
 
 Effort effort_of(const CheckOptions& options) {
@@ -45,6 +46,7 @@ void apply_wishes(plan::Plan& plan, const CheckOptions& options) {
   plan.client.gid_index = options.gid_index;
   plan.server.gid_index = options.peer_gid_index;
   if (options.mtu_bytes) plan.rdma.mtu_bytes = *options.mtu_bytes;
+  if (options.no_verify) plan.verify = false;
 }
 
 /// Before anything is connected: a wrong option is a usage error, not a row of failed measurements.
@@ -122,6 +124,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       ->group(path);
   auto* no_rdma = c->add_flag("--no-rdma", options->no_rdma, "TCP only")->group(path);
   c->add_flag("--no-tcp", options->no_tcp, "RDMA only")->excludes(no_rdma)->group(path);
+  c->add_flag("--no-verify", options->no_verify, "do not check RDMA data (a rehearsal on a device that moves none)")->group(path);
   add_client_options(*c, options->client);
   c->footer(
       "Examples:\n"

@@ -95,7 +95,7 @@ Outcome rdma_write(SimQp& qp, const ibv_send_wr& wr, std::uint64_t total) noexce
     const MrShared* mr =
         check_remote(qp, wr.wr.rdma.rkey, wr.wr.rdma.remote_addr, total, IBV_ACCESS_REMOTE_WRITE, outcome);
     if (mr == nullptr) return outcome;
-    if (qp.context->copy_payload) outcome = move_sges(qp, wr, mr, wr.wr.rdma.remote_addr, true);
+    if (moves(qp, total)) outcome = move_sges(qp, wr, mr, wr.wr.rdma.remote_addr, true);
   }
   if (outcome.status == IBV_WC_SUCCESS && qp.context->has_wire_model()) {
     outcome.due_ns = book_wire(qp, qp.target, total, false);
@@ -115,7 +115,7 @@ Outcome rdma_read(SimQp& qp, const ibv_send_wr& wr, std::uint64_t total) noexcep
     const MrShared* mr =
         check_remote(qp, wr.wr.rdma.rkey, wr.wr.rdma.remote_addr, total, IBV_ACCESS_REMOTE_READ, outcome);
     if (mr == nullptr) return outcome;
-    if (qp.context->copy_payload) outcome = move_sges(qp, wr, mr, wr.wr.rdma.remote_addr, false);
+    if (moves(qp, total)) outcome = move_sges(qp, wr, mr, wr.wr.rdma.remote_addr, false);
   }
   if (outcome.status == IBV_WC_SUCCESS && qp.context->has_wire_model()) {
     outcome.due_ns = book_wire(qp, qp.target, total, true);

@@ -62,7 +62,7 @@ struct Scatter {
 };
 
 bool move_message(SimQp& qp, Target& t, const RecvWqe& wqe, const Message& m) noexcept {
-  const bool copy = qp.context->copy_payload;
+  const bool copy = moves(qp, m.total);
   if (!m.with_data) {
     std::uint64_t remote = m.wr.wr.rdma.remote_addr;
     for (int i = 0; copy && i < m.piece_count; ++i) {

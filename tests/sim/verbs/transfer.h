@@ -7,6 +7,12 @@
 
 namespace railgauge::simverbs {
 
+/// With `payload = short` a message of up to 256 B is moved: flags, counters and small tests work, what is large costs nothing.
+inline bool moves(const SimQp& qp, std::uint64_t total) noexcept {
+  constexpr std::uint64_t kShortBytes = 256;
+  return qp.context->copy_payload || total <= kShortBytes;
+}
+
 /// Owner address of an address the peer's key covers.
 inline std::uint64_t owner_address(const MrShared& mr, std::uint64_t iova) noexcept {
   return mr.address + (iova - mr.iova);
