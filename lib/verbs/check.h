@@ -35,4 +35,13 @@ T check_negative(T result, const std::string& what) {
   throw Error(ErrorKind::verbs, fmt::format("{}: {}", what, errno_text(error)), error);
 }
 
+/// The same convention, where there is another way round a refusal.
+template <typename T>
+bool is_refused(T result) noexcept {
+  return result < 0;
+}
+
+/// A returned errno, likewise.
+inline bool is_refused_value(int error) noexcept { return error != 0; }
+
 }  // namespace railgauge::verbs

@@ -5,12 +5,15 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cstring>
 
 #include "base/log.h"
 #include "verbs/check.h"
+#include "verbs/cm_library.h"
 #include "verbs/device.h"
+#include "verbs/qp.h"
 
 namespace railgauge::verbs {
 namespace {
@@ -37,7 +40,7 @@ struct AddressList {
 
 /// An event, acknowledged when it goes: rdma_destroy_id waits for that.
 struct AckEvent {
-  void operator()(rdma_cm_event* event) const noexcept { rdma_ack_cm_event(event); }
+  void operator()(rdma_cm_event* event) const noexcept { cm_library().ack_cm_event(event); }
 };
 using Event = std::unique_ptr<rdma_cm_event, AckEvent>;
 
@@ -53,7 +56,7 @@ Event next_event(rdma_event_channel* channel, Deadline deadline, const char* wai
     throw Error(ErrorKind::timeout, fmt::format("connection manager: no {} in time: is the peer's address on its RDMA interface?", waiting_for));
   }
   rdma_cm_event* event = nullptr;
-  check_negative(rdma_get_cm_event(channel, &event), "rdma_get_cm_event");
+  check_negative(cm_library().get_cm_event(channel, &event), "rdma_get_cm_event");
   return Event(event);
 }
 
@@ -70,27 +73,31 @@ std::string reason_of(const rdma_cm_event& event) {
 }
 
 Event expect(rdma_event_channel* channel, rdma_cm_event_type wanted, rdma_cm_event_type also, Deadline deadline) {
-  Event event = next_event(channel, deadline, rdma_event_str(wanted));
+  Event event = next_event(channel, deadline, cm_library().event_str(wanted));
   if (event->event == wanted || event->event == also) return event;
   throw Error(
       ErrorKind::peer,
-      fmt::format("connection manager: {} instead of {}: {}", rdma_event_str(event->event), rdma_event_str(wanted), reason_of(*event)),
+      fmt::format("connection manager: {} instead of {}: {}", cm_library().event_str(event->event), cm_library().event_str(wanted), reason_of(*event)),
       event->status);
 }
 
 CmId create_id(rdma_event_channel* channel, std::uint8_t traffic_class) {
   rdma_cm_id* raw = nullptr;
-  check_negative(rdma_create_id(channel, &raw, nullptr, RDMA_PS_TCP), "rdma_create_id");
+  check_negative(cm_library().create_id(channel, &raw, nullptr, RDMA_PS_TCP), "rdma_create_id");
   CmId id(raw);
   if (traffic_class != 0)
-    check_negative(rdma_set_option(raw, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class, sizeof traffic_class),
+    check_negative(cm_library().set_option(raw, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class, sizeof traffic_class),
                    "rdma_set_option of the type of service");
   return id;
 }
 
-// RNR code 12 is 0.64 ms, as by hand (qp.cc). The connection manager would leave 0, which is 655 ms: one RNR NAK would wreck
-// a measurement.
-constexpr std::uint8_t kMinRnrTimer = 12;
+constexpr const char* kNode = "/dev/infiniband/rdma_cm";
+
+/// The library itself would say "No such device" for this and for other reasons.
+Error no_node(int error) {
+  const char* remedy = error == ENOENT ? "`modprobe rdma_ucm`" : "run as root or give this user the node (usually group rdma)";
+  return Error(ErrorKind::unsupported, fmt::format("--connect rdma_cm needs {}: {}: {}, or use --connect socket", kNode, errno_text(error), remedy), error);
+}
 
 bool is_iwarp(const ibv_qp* qp) { return qp->context->device->transport_type == IBV_TRANSPORT_IWARP; }
 
@@ -99,11 +106,11 @@ void change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state state, const CmSettin
   ibv_qp_attr attributes{};
   int mask = 0;
   attributes.qp_state = state;
-  check_negative(rdma_init_qp_attr(id, &attributes, &mask), "rdma_init_qp_attr");
+  check_negative(cm_library().init_qp_attr(id, &attributes, &mask), "rdma_init_qp_attr");
   if (state == IBV_QPS_RTR) {
     attributes.path_mtu = mtu_of_bytes(settings.mtu_bytes);
     attributes.max_dest_rd_atomic = settings.responder_reads;
-    attributes.min_rnr_timer = kMinRnrTimer;
+    attributes.min_rnr_timer = kMinRnrTimer;  // the connection manager would leave 0
   } else {
     attributes.timeout = settings.timeout_code;
     attributes.max_rd_atomic = settings.initiator_reads;
@@ -130,9 +137,9 @@ void to_rts(rdma_cm_id* id, ibv_qp* qp, const CmSettings& settings) {
 
 void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::uint32_t index, const CmSettings& settings, sockaddr* peer,
                  Deadline deadline) {
-  check_negative(rdma_resolve_addr(id, nullptr, peer, deadline.poll_timeout_ms()), "rdma_resolve_addr");
+  check_negative(cm_library().resolve_addr(id, nullptr, peer, deadline.poll_timeout_ms()), "rdma_resolve_addr");
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED, deadline);
-  check_negative(rdma_resolve_route(id, deadline.poll_timeout_ms()), "rdma_resolve_route");
+  check_negative(cm_library().resolve_route(id, deadline.poll_timeout_ms()), "rdma_resolve_route");
   expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline);
   if (std::strcmp(ibv_get_device_name(id->verbs->device), ibv_get_device_name(qp->context->device)) != 0)
     throw Error(ErrorKind::usage, fmt::format("the route to the peer leaves through {}, not through {}: choose with --device",
@@ -142,47 +149,49 @@ void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::u
   data.index = htonl(index);
   p.private_data = &data;
   p.private_data_len = sizeof data;
-  check_negative(rdma_connect(id, &p), "rdma_connect");
+  check_negative(cm_library().connect(id, &p), "rdma_connect");
   Event event = expect(channel, RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_ESTABLISHED, deadline);
   if (event->event == RDMA_CM_EVENT_CONNECT_RESPONSE) {
     to_rts(id, qp, settings);
-    check_negative(rdma_establish(id), "rdma_establish");
+    check_negative(cm_library().establish(id), "rdma_establish");
   }
 }
 
 }  // namespace
 
 namespace detail {
-void CmDestroy::operator()(rdma_event_channel* channel) const noexcept { rdma_destroy_event_channel(channel); }
+void CmDestroy::operator()(rdma_event_channel* channel) const noexcept { cm_library().destroy_event_channel(channel); }
 void CmDestroy::operator()(rdma_cm_id* id) const noexcept {
   try {
-    check_negative(rdma_destroy_id(id), "rdma_destroy_id");
+    check_negative(cm_library().destroy_id(id), "rdma_destroy_id");
   } catch (const std::exception& error) {
     log_warning("{}", error.what());
   }
 }
 }  // namespace detail
 
-CmConnections::CmConnections() : channel_(check_pointer(rdma_create_event_channel(), "rdma_create_event_channel")) {
+CmConnections::CmConnections() {
+  if (access(kNode, R_OK | W_OK) != 0) throw no_node(errno);
+  channel_.reset(check_pointer(cm_library().create_event_channel(), "rdma_create_event_channel"));
   if (fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK) < 0)
     throw system_error("fcntl of the connection manager's channel", errno);
 }
 
 CmConnections::~CmConnections() {
   for (CmId& id : ids_)
-    if (id) rdma_disconnect(id.get());  // a peer that has gone already refuses it, which is no news
+    if (id) cm_library().disconnect(id.get());  // a peer that has gone already refuses it, which is no news
 }
 
 CmConnections CmConnections::listen(const std::string& address) {
   CmConnections all;
   all.listener_ = create_id(all.channel_.get(), 0);
   AddressList list(address, 0);
-  check_negative(rdma_bind_addr(all.listener_.get(), list.list->ai_addr), fmt::format("rdma_bind_addr {}", address));
-  check_negative(rdma_listen(all.listener_.get(), 128), fmt::format("rdma_listen {}", address));
+  check_negative(cm_library().bind_addr(all.listener_.get(), list.list->ai_addr), fmt::format("rdma_bind_addr {}", address));
+  check_negative(cm_library().listen(all.listener_.get(), 128), fmt::format("rdma_listen {}", address));
   return all;
 }
 
-int CmConnections::port() const { return ntohs(rdma_get_src_port(listener_.get())); }
+int CmConnections::port() const { return ntohs(cm_library().get_src_port(listener_.get())); }
 
 void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, Deadline deadline) {
   std::vector<bool> taken(qps.size(), false);
@@ -203,7 +212,7 @@ void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*
     taken[index] = true;
     to_rts(ids_.back().get(), qps[index], settings);
     rdma_conn_param p = parameters(settings, qps[index]);
-    check_negative(rdma_accept(ids_.back().get(), &p), "rdma_accept");
+    check_negative(cm_library().accept(ids_.back().get(), &p), "rdma_accept");
   }
 }
 

@@ -5,10 +5,13 @@
 #include <array>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/log.h"
+#include "host/rdma_port.h"
 #include "verbs/check.h"
 #include "verbs/device.h"
 #include "verbs/device_list.h"
+#include "verbs/newer_calls.h"
 
 namespace railgauge::verbs {
 namespace {
@@ -49,12 +52,21 @@ const char* physical_state_of(std::uint8_t state) {
 }
 
 struct Speed {
-  int code;
+  std::uint32_t code;
   const char* name;
   double gbit_per_s_per_lane;  // as sysfs prints it
 };
-constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5},   {4, "QDR", 10},  {8, "FDR10", 10},
-                             {16, "FDR", 14}, {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}};
+constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5},   {4, "QDR", 10},   {8, "FDR10", 10}, {16, "FDR", 14},
+                             {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}, {256, "XDR", 200}};
+
+/// XDR's code does not fit the old field of eight bits; headers since rdma-core 60 have a wider one beside it.
+template <typename Attributes>
+std::uint32_t speed_code_of(const Attributes& attributes) {
+  if constexpr (requires { attributes.active_speed_ex; }) {
+    if (attributes.active_speed_ex != 0) return attributes.active_speed_ex;
+  }
+  return attributes.active_speed;
+}
 
 int lanes_of(std::uint8_t width) {
   switch (width) {
@@ -68,14 +80,16 @@ int lanes_of(std::uint8_t width) {
 }
 
 void fill_rate(RdmaPort& port, const ibv_port_attr& attributes) {
-  const char* why = "libibverbs gives a code this version does not know";
+  std::string why = fmt::format("libibverbs gives speed code {} and width code {}, of which this version knows one or none",
+                                speed_code_of(attributes), attributes.active_width);
   port.rate_gbit_per_s = Fact<double>::missing(why);
   port.rate_text = Fact<std::string>::missing(why);
   port.width = Fact<int>::missing(why);
   port.speed = Fact<std::string>::missing(why);
   int lanes = lanes_of(attributes.active_width);
+  std::uint32_t code = speed_code_of(attributes);
   for (const Speed& speed : kSpeeds) {
-    if (speed.code != attributes.active_speed || lanes == 0) continue;
+    if (speed.code != code || lanes == 0) continue;
     double rate = speed.gbit_per_s_per_lane * lanes;
     port.width = Fact<int>::of(lanes);
     port.speed = Fact<std::string>::of(speed.name);
@@ -83,6 +97,40 @@ void fill_rate(RdmaPort& port, const ibv_port_attr& attributes) {
     if (*port.physical_state == "LinkUp") port.rate_gbit_per_s = Fact<double>::of(rate);
     else port.rate_gbit_per_s = Fact<double>::missing(fmt::format("physical state {}", *port.physical_state));
   }
+}
+
+/// RoCE's version as sysfs has it. Without sysfs there is no driver of Linux behind the device; such a stand-in is taken to
+/// speak v2, as everything does since Linux 4.5.
+std::uint32_t type_of_slot(const ibv_context& context, const ibv_port_attr& attributes, int port, int index) {
+  if (attributes.link_layer != IBV_LINK_LAYER_ETHERNET) return IBV_GID_TYPE_IB;
+  FileText type = read_text_file(fmt::format("{}/ports/{}/gid_attrs/types/{}", context.device->ibdev_path, port, index));
+  return type.text && *type.text == "IB/RoCE v1" ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+}
+
+/// Slot by slot, by the classic call: for a library or device that has no call for the whole table.
+std::vector<ibv_gid_entry> gid_entries_by_slot(const Device& device, int port, const ibv_port_attr& attributes) {
+  std::vector<ibv_gid_entry> entries;
+  for (int index = 0; index < attributes.gid_tbl_len; ++index) {
+    ibv_gid_entry entry{};
+    if (is_refused(ibv_query_gid(device.context(), static_cast<std::uint8_t>(port), index, &entry.gid))) continue;
+    if (host::is_empty_gid(format_gid(entry.gid))) continue;
+    entry.gid_index = static_cast<std::uint32_t>(index);
+    entry.port_num = static_cast<std::uint32_t>(port);
+    entry.gid_type = type_of_slot(*device.context(), attributes, port, index);
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+std::vector<ibv_gid_entry> gid_entries(const Device& device, int port) {
+  ibv_port_attr attributes = device.query_port(port);
+  auto query = newer_calls().query_gid_table;
+  // The table holds the entries of all ports, and the call fails when the array is too small for them.
+  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 1)) * device.limits().phys_port_cnt);
+  auto count = query == nullptr ? -ENOSYS : query(device.context(), entries.data(), entries.size(), 0, sizeof entries[0]);
+  if (is_refused(count)) return gid_entries_by_slot(device, port, attributes);
+  entries.resize(static_cast<std::size_t>(count));
+  return entries;
 }
 
 RdmaPort describe_port(const Device& device, int number) {
@@ -113,7 +161,9 @@ void describe_opened(const Device& device, RdmaDevice& facts) {
   facts.node_guid = Fact<std::string>::of(guid_text(limits.node_guid));
   facts.sys_image_guid = Fact<std::string>::of(guid_text(limits.sys_image_guid));
   facts.node_type = Fact<std::string>::of(device.iwarp() ? "4: RNIC" : "1: CA");
-  facts.char_device = Fact<std::string>::of(std::string("/dev/infiniband/") + device.context()->device->dev_name);
+  const char* node = device.context()->device->dev_name;
+  facts.char_device = *node != '\0' ? Fact<std::string>::of(std::string("/dev/infiniband/") + node)
+                                   : Fact<std::string>::missing("libibverbs names no device node");
   facts.software = device.software();
   facts.simulated = device.simulated();
   for (int port = 1; port <= limits.phys_port_cnt; ++port) facts.ports.push_back(describe_port(device, port));
@@ -172,13 +222,8 @@ PortFacts Device::port_facts(int port) const {
 }
 
 std::vector<Gid> Device::query_gids(int port) const {
-  ibv_port_attr attributes = query_port(port);
-  // The table holds the entries of all ports, and the call fails when the array is too small for them.
-  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 1)) * limits_.phys_port_cnt);
-  auto count = check_negative(ibv_query_gid_table(context(), entries.data(), entries.size(), 0), fmt::format("ibv_query_gid_table {}", name()));
   std::vector<Gid> gids;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const ibv_gid_entry& entry = entries[i];
+  for (const ibv_gid_entry& entry : gid_entries(*this, port)) {
     if (entry.port_num != static_cast<std::uint32_t>(port)) continue;
     gids.push_back(Gid{.index = static_cast<int>(entry.gid_index),
                        .gid = format_gid(entry.gid),

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -16,11 +19,28 @@ namespace {
 
 bool starts_with(const char* text, const char* prefix) { return std::strncmp(text, prefix, std::strlen(prefix)) == 0; }
 
+/// Where sysfs really has the device, by libibverbs' word or by its name; empty when it has none, as no kernel driver stands behind it.
+std::string sysfs_path_of(const ibv_device* device, const std::string& name) {
+  for (const std::string& said : {std::string(device->ibdev_path), "/sys/class/infiniband/" + name}) {
+    std::array<char, PATH_MAX> path{};
+    if (realpath(said.c_str(), path.data()) != nullptr && starts_with(path.data(), "/sys/")) return path.data();
+  }
+  return {};
+}
+
 /// rxe and siw live under /sys/devices/virtual and give vendor ids of their own (0xffffff, 0x626d74: rxe_param.h, siw.h of Linux 6.1).
-bool is_software(const ibv_device* device, const ibv_device_attr& limits) {
-  if (limits.vendor_id == 0xffffff || limits.vendor_id == 0x626d74 || starts_with(limits.fw_ver, "simulated")) return true;
-  std::array<char, PATH_MAX> path{};
-  return realpath(device->ibdev_path, path.data()) != nullptr && std::strstr(path.data(), "/devices/virtual/") != nullptr;
+bool is_software(const std::string& sysfs_path, const ibv_device_attr& limits) {
+  if (limits.vendor_id == 0xffffff || limits.vendor_id == 0x626d74) return true;
+  return sysfs_path.find("/devices/virtual/") != std::string::npos;
+}
+
+/// A device that would not open, with what mends it.
+Error explained(const Error& error, const ibv_device& device) {
+  std::string node = fmt::format("/dev/infiniband/{}", *device.dev_name != '\0' ? device.dev_name : "uverbs*");
+  bool denied = error.code() == EACCES || error.code() == EPERM;
+  if (!denied && error.code() != ENOENT && error.code() != ENXIO && error.code() != ENODEV) return error;
+  if (denied) return {ErrorKind::unsupported, fmt::format("{}: run as root or give this user the node {} (usually group rdma)", error.what(), node), error.code()};
+  return {ErrorKind::unsupported, fmt::format("{}: is {} there? `modprobe ib_uverbs`; in a container pass --device=/dev/infiniband", error.what(), node), error.code()};
 }
 
 }  // namespace
@@ -32,7 +52,9 @@ DeviceList::~DeviceList() {
 
 Device::Device(std::string name, ContextHandle context) : name_(std::move(name)), context_(std::move(context)) {
   check_value(ibv_query_device(context_.get(), &limits_), fmt::format("ibv_query_device {}", name_));
-  software_ = is_software(context_->device, limits_);
+  std::string path = sysfs_path_of(context_->device, name_);
+  simulated_ = starts_with(limits_.fw_ver, "simulated") || path.empty();
+  software_ = simulated_ || is_software(path, limits_);
 }
 
 Device Device::open(const std::string& name) {
@@ -44,12 +66,14 @@ Device Device::open(const std::string& name) {
     try {
       return Device(name, ContextHandle(check_pointer(ibv_open_device(device), fmt::format("ibv_open_device {}", name))));
     } catch (const Error& error) {
-      if (error.code() != EACCES && error.code() != EPERM) throw;
-      throw Error(ErrorKind::unsupported,
-                  fmt::format("{}: run as root or give this user the device node (/dev/infiniband/uverbs*, usually group rdma)", error.what()),
-                  error.code());
+      throw explained(error, *device);
     }
   }
+  if (access(("/sys/class/infiniband/" + name).c_str(), F_OK) == 0)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the kernel has RDMA device {}, libibverbs does not see it: `modprobe ib_uverbs`, or install its provider (Debian: `apt install "
+                            "ibverbs-providers`)",
+                            name));
   if (names.empty())
     throw Error(ErrorKind::unsupported,
                 fmt::format("RDMA device {}: libibverbs sees no device at all: is its driver loaded (rdma link, ibv_devices)?", name));
@@ -70,7 +94,6 @@ ProtectionDomain::ProtectionDomain(const Device& device)
     : pd_(check_pointer(ibv_alloc_pd(device.context()), fmt::format("ibv_alloc_pd on {}", device.name()))) {}
 
 bool Device::iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
-bool Device::simulated() const noexcept { return starts_with(limits_.fw_ver, "simulated"); }
 
 int mtu_bytes_of(ibv_mtu mtu) noexcept { return 128 << static_cast<int>(mtu); }
 

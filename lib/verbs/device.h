@@ -32,14 +32,15 @@ class Device {
   ibv_port_attr query_port(int port) const;
   /// The same, in plain words.
   PortFacts port_facts(int port) const;
-  /// The non-empty entries of the port's GID table, by index.
+  /// The non-empty entries of the port's GID table, by index. Where neither libibverbs nor sysfs tells the RoCE version it
+  /// is taken to be 2.
   std::vector<host::Gid> query_gids(int port) const;
   /// False where the device refuses fetch_add and compare_swap.
   bool has_atomics() const noexcept;
   /// Connects through the connection manager only.
   bool iwarp() const noexcept;
-  /// A stand-in that says so in its firmware version ("simulated …").
-  bool simulated() const noexcept;
+  /// A stand-in: it says so in its firmware version ("simulated …"), or the kernel's /sys has no such device.
+  bool simulated() const noexcept { return simulated_; }
   /// Made of software: rxe, siw, stand-ins.
   bool software() const noexcept { return software_; }
 
@@ -48,6 +49,7 @@ class Device {
   std::string name_;
   ContextHandle context_;
   ibv_device_attr limits_{};
+  bool simulated_ = false;
   bool software_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -57,12 +58,15 @@ std::optional<AsyncEvent> meaning_of(const ibv_async_event& event, int port) {
 
 EventWatcher::EventWatcher(ibv_context* context, int port) : context_(context), port_(port), stop_(eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw system_error("eventfd", errno);
+  // Standard descriptors are always open: one of theirs stands in a context that was left zero.
+  if (context->async_fd <= STDERR_FILENO) return;
   if (fcntl(context->async_fd, F_SETFL, fcntl(context->async_fd, F_GETFL) | O_NONBLOCK) < 0)
     throw system_error("fcntl of the asynchronous event channel", errno);
   thread_ = std::thread([this] { watch(); });
 }
 
 EventWatcher::~EventWatcher() {
+  if (!thread_.joinable()) return;
   std::uint64_t one = 1;
   if (::write(stop_.get(), &one, sizeof one) != sizeof one) log_warning("waking the event watcher: {}", errno_text(errno));
   thread_.join();
@@ -79,13 +83,14 @@ void EventWatcher::watch() noexcept {
     int n = ::poll(fds.data(), fds.size(), -1);  // ends by the eventfd, not by time
     if (n < 0 && errno != EINTR) return;
     if (n <= 0) continue;
-    if (fds[0].revents != 0) take_all();
+    bool spent = fds[0].revents != 0 && !take_all();
     if (fds[1].revents != 0) return;
-    if ((fds[0].revents & (POLLERR | POLLNVAL)) != 0) fds[0].fd = -1;
+    if (spent || (fds[0].revents & (POLLERR | POLLNVAL)) != 0) fds[0].fd = -1;
   }
 }
 
-void EventWatcher::take_all() noexcept {
+/// False when there is nothing more to come: the channel is readable, but nothing can be read from it.
+bool EventWatcher::take_all() noexcept {
   ibv_async_event event{};
   while (ibv_get_async_event(context_, &event) == 0) {
     try {
@@ -95,6 +100,7 @@ void EventWatcher::take_all() noexcept {
     }
     ibv_ack_async_event(&event);
   }
+  return errno == EAGAIN || errno == EINTR;
 }
 
 void EventWatcher::keep(const ibv_async_event& event) {

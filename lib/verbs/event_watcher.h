@@ -21,7 +21,8 @@ struct AsyncEvent {
 };
 
 /// Takes and acknowledges the asynchronous events of one device on a thread of its own, which sleeps otherwise: destroying
-/// a QP or CQ would block on an event that nobody takes. Events of the watched port, QPs and CQs are kept.
+/// a QP or CQ would block on an event that nobody takes. Events of the watched port, QPs and CQs are kept. Idle where the
+/// device has no channel for events.
 class EventWatcher {
  public:
   /// `context` outlives it; `port` is the one in use (events of other ports are ignored). Throws Error{system}.
@@ -37,7 +38,7 @@ class EventWatcher {
 
  private:
   void watch() noexcept;
-  void take_all() noexcept;
+  bool take_all() noexcept;
   void keep(const ibv_async_event& event);
 
   ibv_context* context_;

@@ -17,7 +17,8 @@ struct RegionRequest {
 /// Registered memory; its addresses are those of the Registration (an ibv_mr of a dma-buf has another `addr`).
 class Region {
  public:
-  /// Throws Error{verbs}; for ENOMEM the message names the locked-memory limit and the two ways to raise it.
+  /// Throws Error{verbs}; where a limit was passed (the largest region, the number of regions, locked memory) the message
+  /// names its value and the ways round it.
   explicit Region(const RegionRequest& request);
   std::uint32_t lkey() const noexcept { return mr_->lkey; }
   std::uint32_t rkey() const noexcept { return mr_->rkey; }

@@ -4,12 +4,10 @@
 
 #include "verbs/check.h"
 #include "verbs/device.h"
+#include "verbs/newer_calls.h"
 
 namespace railgauge::verbs {
 namespace {
-
-// RNR code 12 is 0.64 ms (InfiniBand specification table 45): what perftest and NCCL use; code 0 would be 655 ms.
-constexpr std::uint8_t kMinRnrTimer = 12;
 
 /// An attribute set and the mask that names its fields, filled side by side.
 struct Attributes {
@@ -114,6 +112,9 @@ void rtr_to_rts(ibv_qp* qp, const SendSettings& settings) {
   apply(qp, a, "RTR to RTS");
 }
 
-bool writes_land_in_order(ibv_qp* qp) noexcept { return ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) != 0; }
+bool writes_land_in_order(ibv_qp* qp) noexcept {
+  auto ask = newer_calls().query_qp_data_in_order;
+  return ask != nullptr && ask(qp, IBV_WR_RDMA_WRITE, 0) != 0;
+}
 
 }  // namespace railgauge::verbs

@@ -9,6 +9,10 @@ namespace railgauge::verbs {
 /// A queue pair of somebody else's, for callers outside this folder, who only hand it on.
 using QpPointer = ibv_qp*;
 
+/// RNR code 12 is 0.64 ms (InfiniBand specification table 45): what perftest and NCCL use. Code 0 would be 655 ms, so that one
+/// RNR NAK would wreck a measurement.
+inline constexpr std::uint8_t kMinRnrTimer = 12;
+
 /// A reliable-connected queue pair to be made.
 struct QpRequest {
   ibv_pd* pd = nullptr;

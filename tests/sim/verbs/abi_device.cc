@@ -74,7 +74,7 @@ static ibv_gid_entry public_entry(const GidDescription& gid, std::uint32_t port)
 RAILGAUGE_SIM_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
                                            ibv_gid_entry* entry, std::uint32_t flags, std::size_t size) {
   const auto& ports = sim(context).device->description.ports;
-  if (flags != 0) return EOPNOTSUPP;
+  if (flags != 0 || sim(context).device->description.classic) return EOPNOTSUPP;
   if (port < 1 || port > ports.size() || index >= ports[port - 1].gid_table_length) return EINVAL;
   const auto* found = gid_entry(sim(context), port, index);
   if (found == nullptr) return ENODATA;
@@ -85,7 +85,7 @@ RAILGAUGE_SIM_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t p
 
 RAILGAUGE_SIM_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t room,
                                                   std::uint32_t flags, std::size_t size) {
-  if (flags != 0) return -EOPNOTSUPP;
+  if (flags != 0 || sim(context).device->description.classic) return -EOPNOTSUPP;
   if (size < sizeof(ibv_gid_entry)) return -EINVAL;
   const auto& ports = sim(context).device->description.ports;
   std::size_t given = 0;

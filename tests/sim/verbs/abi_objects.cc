@@ -40,13 +40,17 @@ RAILGAUGE_SIM_EXPORT int ibv_dealloc_pd(ibv_pd* handle) {
   return 0;
 }
 
-RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
-                                              unsigned access) {
+static ibv_mr* register_and_hand_out(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) {
   SimMr* mr = register_memory({&sim(pd), address, length, iova, access});
   return mr == nullptr ? nullptr : &mr->verbs;
 }
+RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                                              unsigned access) {
+  if (sim(pd->context).device->description.classic) return errno = EOPNOTSUPP, nullptr;
+  return register_and_hand_out(pd, address, length, iova, access);
+}
 RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-  return ibv_reg_mr_iova2(pd, address, length, reinterpret_cast<std::uint64_t>(address), static_cast<unsigned>(access));
+  return register_and_hand_out(pd, address, length, reinterpret_cast<std::uint64_t>(address), static_cast<unsigned>(access));
 }
 RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                                              int access) {
@@ -134,7 +138,8 @@ RAILGAUGE_SIM_EXPORT int ibv_destroy_qp(ibv_qp* qp) { return destroy_qp(sim(qp))
 RAILGAUGE_SIM_EXPORT int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode, std::uint32_t flags) {
   constexpr std::uint32_t kReturnCaps = 1;   // IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS, younger than rdma-core 44
   constexpr int kWholeMessageAnd128 = 1 | 2;  // ..._WHOLE_MSG | ..._ALIGNED_128_BYTES
-  if (!sim(qp).context->device->description.data_in_order) return 0;
+  const DeviceDescription& d = sim(qp).context->device->description;
+  if (!d.data_in_order || d.classic) return 0;
   return (flags & kReturnCaps) == 0 ? 1 : kWholeMessageAnd128;
 }
 

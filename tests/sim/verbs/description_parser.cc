@@ -15,13 +15,13 @@ namespace {
 
 struct NamedSpeed {
   const char* name;
-  std::uint8_t code;        ///< IBTA PortInfo / verbs active_speed
+  std::uint32_t code;       ///< IBTA PortInfo / verbs active_speed_ex
   double lane_gbit_per_s;   ///< data rate of a lane after coding
 };
-// Codes and lane rates: rdma-core's ibv_devinfo tables and the IBTA link speeds; XDR's code 256 does not fit the
-// 8-bit field and is given as NDR's, as rdma-core before port_speed queries had to.
+// Codes and lane rates: rdma-core's ibv_devinfo tables and the IBTA link speeds. XDR's code 256 does not fit the old field
+// of eight bits, which the kernel then fills with NDR's.
 constexpr NamedSpeed kSpeeds[] = {{"SDR", 1, 2},      {"DDR", 2, 4},   {"QDR", 4, 8},   {"FDR10", 8, 10}, {"FDR", 16, 13.64},
-                                  {"EDR", 32, 25},    {"HDR", 64, 50}, {"NDR", 128, 100}, {"XDR", 128, 200}};
+                                  {"EDR", 32, 25},    {"HDR", 64, 50}, {"NDR", 128, 100}, {"XDR", 256, 200}};
 struct NamedWidth {
   const char* name;
   std::uint8_t code;
@@ -65,11 +65,11 @@ bool set_device(DeviceDescription& d, const std::string& key, const std::string&
       NUMBER(guid), NUMBER(max_qp), NUMBER(max_cq), NUMBER(max_mr), NUMBER(max_pd), NUMBER(max_qp_wr), NUMBER(max_sge),
       NUMBER(max_sge_rd), NUMBER(max_cqe), NUMBER(max_rd_atomic), NUMBER(max_mr_bytes), NUMBER(max_msg_bytes),
       NUMBER(max_inline_bytes), NUMBER(doorbell_ns), NUMBER(latency_ns), NUMBER(numa_node), SWITCH(atomics),
-      SWITCH(extended_qp), SWITCH(data_in_order), SWITCH(enforce_memlock), SWITCH(paced), SWITCH(rnr_waits_full_timer),
+      SWITCH(classic), SWITCH(extended_qp), SWITCH(data_in_order), SWITCH(enforce_memlock), SWITCH(paced), SWITCH(rnr_waits_full_timer),
       {"board", [](DeviceDescription& x, const std::string& v) { return x.board = "railgauge-sim " + v, true; }},
       {"firmware", [](DeviceDescription& x, const std::string& v) { return x.firmware = "simulated-" + v, true; }},
       {"payload", [](DeviceDescription& x, const std::string& v) {
-         return x.copy_payload = v == "real", v == "real" || v == "none";
+         return x.copy_payload = v == "real", v == "real" || v == "short";
        }}};
 #undef NUMBER
 #undef SWITCH

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -45,11 +46,16 @@ std::vector<DeviceDescription> load_devices() {
     for (auto& port : devices.back().ports) give_default_gids(port);
     return devices;
   }
-  std::ifstream file(path);
+  // A FIFO would hold the program up, a device fill its memory.
+  std::error_code none;
+  const bool plain = std::filesystem::is_regular_file(path, none) && std::filesystem::file_size(path, none) <= (1U << 20);
+  std::ifstream file(plain ? path : "");
   std::stringstream text;
   text << file.rdbuf();
   std::string error;
-  if (!file) {
+  if (!plain) {
+    error = "is no plain file of at most 1 MiB";
+  } else if (!file) {
     error = "cannot be read";
   } else if (parse_devices(text.str(), devices, error)) {
     return devices;

@@ -21,7 +21,7 @@ struct PortDescription {
   bool ethernet = true;
   ibv_port_state state = IBV_PORT_ACTIVE;
   std::uint8_t phys_state = 5;     ///< 5 is LinkUp
-  std::uint8_t speed_code = 64;    ///< verbs active_speed, a bit per generation
+  std::uint32_t speed_code = 64;   ///< verbs active_speed_ex, a bit per generation
   std::uint8_t width_code = 2;     ///< verbs active_width, 2 is 4X
   double gbit_per_s = 200;         ///< what the pace and the sysfs rate file use
   std::string speed_name = "HDR";
@@ -45,10 +45,11 @@ struct DeviceDescription {
   int max_qp_wr = 32768, max_sge = 30, max_sge_rd = 30, max_cqe = 1 << 20, max_rd_atomic = 16;
   std::uint64_t max_mr_bytes = 1ull << 40;
   std::uint32_t max_msg_bytes = 1u << 30, max_inline_bytes = 220;
+  bool classic = false;  ///< only the calls of the first libibverbs, no sysfs tree, no event channel
   bool atomics = true, extended_qp = true, data_in_order = true, enforce_memlock = false;
   // modelled costs
   bool paced = false;            ///< completions no sooner than the wire allows
-  bool copy_payload = true;      ///< "payload = none" leaves the bytes unmoved
+  bool copy_payload = true;      ///< "payload = short" leaves messages above 256 B unmoved
   bool rnr_waits_full_timer = false;
   std::uint64_t doorbell_ns = 100, latency_ns = 0;
   std::vector<PortDescription> ports{1};

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -44,7 +45,8 @@ void publish_port(SimContext& c, std::uint32_t number) {
 bool make_event_pipe(SimContext& c) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  c.base().async_fd = ends[0];
+  c.async_read_fd = ends[0];
+  c.base().async_fd = c.device->description.classic ? -1 : ends[0];
   c.async_write_fd = ends[1];
   fcntl(ends[1], F_SETFL, O_NONBLOCK);
   c.header->async_fd = ends[1];
@@ -108,7 +110,7 @@ int close_context(SimContext& c) {
     const std::lock_guard guard(c.mutex);
     if (c.qp_count + c.cq_count + c.pd_count + c.mr_count + c.channel_count != 0) return 0;
   }
-  close(c.base().async_fd);
+  close(c.async_read_fd);
   close(c.async_write_fd);
   destroy_own_peer(c.self);
   pthread_mutex_destroy(&c.base().mutex);
@@ -128,6 +130,13 @@ void set_port_up(SimContext& c, std::uint32_t port, bool up) noexcept {
   raise_event(*c.self, {static_cast<std::uint32_t>(up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR), 0, port});
 }
 
+/// The wide field is there since rdma-core 60.
+template <typename Attributes>
+static void set_speed(Attributes& a, std::uint32_t code) noexcept {
+  a.active_speed = static_cast<std::uint8_t>(std::min(code, 128u));
+  if constexpr (requires { a.active_speed_ex; }) a.active_speed_ex = code;
+}
+
 int query_port(SimContext& c, std::uint32_t number, ibv_port_attr& a) noexcept {
   const auto& ports = c.device->description.ports;
   if (number < 1 || number > ports.size()) return EINVAL;
@@ -145,7 +154,7 @@ int query_port(SimContext& c, std::uint32_t number, ibv_port_attr& a) noexcept {
   a.sm_lid = p.sm_lid;
   a.max_vl_num = 1;
   a.active_width = p.width_code;
-  a.active_speed = p.speed_code;
+  set_speed(a, p.speed_code);
   a.phys_state = down && p.state >= IBV_PORT_ACTIVE ? 3 : p.phys_state;
   a.link_layer = p.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   a.flags = p.ethernet ? IBV_QPF_GRH_REQUIRED : 0;

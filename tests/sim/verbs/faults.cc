@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -40,7 +41,8 @@ namespace {
 std::string script_text() {
   const char* value = std::getenv("RAILGAUGE_SIM_FAULTS");
   if (value == nullptr) return {};
-  std::ifstream file(value);
+  std::error_code none;  // a FIFO of that name would hold the program up
+  std::ifstream file(std::filesystem::is_regular_file(value, none) ? value : "");
   std::string text = value;
   if (file) {
     std::stringstream all;

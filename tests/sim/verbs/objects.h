@@ -182,6 +182,7 @@ struct SimContext {
   SimDevice* device = nullptr;
   Peer* self = nullptr;  ///< our own memory, as peers see it
   ContextHeader* header = nullptr;
+  int async_read_fd = -1;   ///< of the event pipe, also where the context shows none
   int async_write_fd = -1;
   std::uint64_t doorbell_ticks = 0;
   std::int64_t alive_ticks = 0;  ///< how long a peer found alive is taken to be so

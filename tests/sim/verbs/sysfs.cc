@@ -161,8 +161,13 @@ void write_sysfs(std::vector<SimDevice*>& devices) {
     static PrivateFolder folder{name};
     root = folder.path;
   }
-  for (auto* device : devices) write_device(root, *device);
-  if (!fs::exists(root / "class/infiniband")) {
+  bool wanted = false;
+  for (auto* device : devices) {
+    if (device->description.classic) continue;
+    wanted = true;
+    write_device(root, *device);
+  }
+  if (wanted && !fs::exists(root / "class/infiniband")) {
     std::fprintf(stderr, "railgauge-sim: cannot write the sysfs tree below %s\n", root.c_str());
   }
 }

@@ -56,7 +56,7 @@ void fill_verbs_table(SimContext& c) {
   v.create_cq_ex = create_cq_call;
   ibv_context& base = v.context;
   base.device = &c.device->verbs;
-  base.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  base.abi_compat = c.device->description.classic ? nullptr : __VERBS_ABI_IS_EXTENDED;
   base.cmd_fd = -1;
   base.num_comp_vectors = 4;
   pthread_mutex_init(&base.mutex, nullptr);

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Devices that can little, refuse much or go away: each works or says in one sentence what it lacks."""
+import os
+import unittest
+
+from harness import RailgaugeTest, call, environment
+
+# Limits below those of any device in the field.
+TINY = "max_qp = 4\nmax_qp_wr = 16\nmax_cqe = 64\nmax_sge = 1\nmax_inline_bytes = 0\n"
+
+
+class Devices(RailgaugeTest):
+    def setUp(self):
+        super().setUp()
+        self.need_simverbs()
+
+    def on(self, description, *arguments, faults="", **more):
+        """railgauge's output, on a stand-in of that description."""
+        path = self.here / "device.conf"
+        path.write_text(description)
+        env = environment(True, RAILGAUGE_SIM_DEVICE=str(path), RAILGAUGE_SIM_FAULTS=faults, **more)
+        return call(*arguments, env=env, cwd=self.here)
+
+    def test_the_classic_calls_are_enough(self):
+        """No call younger than the first libibverbs, no sysfs, no event channel, one GID."""
+        only_gid = "[port 1]\ngid 5 = 10.0.0.7, v2\n"
+        for op, metric in (("write", "bandwidth"), ("send", "latency"), ("write", "latency"), ("read", "bandwidth")):
+            done = self.on("[device x_9]\nclassic = yes\n" + only_gid, "rdma", "--self", "--op", op, "--metric", metric, "--duration", "50ms",
+                           "--interval", "10ms", "--format", "json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            record = self.judged(done.stdout)
+            self.assertTrue(record["simulated"])
+            self.assertEqual(record["measurements"][0]["sides"][0]["placement"]["gid_index"], 5)
+
+    def reason(self, description, *arguments, **more):
+        done = self.on(description, "rdma", "--self", "--duration", "50ms", "--interval", "10ms", "--format", "json", *arguments, **more)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        return self.judged(done.stdout)["measurements"][0]["reason"]
+
+    def test_a_limit_is_named_with_what_was_found_and_wanted(self):
+        d = "[device x_9]\n"
+        self.assert_says(self.reason(d + "max_mr_bytes = 1048576\n", "--working-set", "2M"), "ibv_reg_mr", "max_mr_size", "1 MiB", "--working-set")
+        self.assert_says(self.reason(d + "max_mr = 1\n", "--direction", "both", "--working-set", "1M"), "ibv_reg_mr", "1 regions (max_mr)")
+        self.assert_says(self.reason(d + TINY), "largest QP", "16", "128", "--depth")
+        self.assert_says(self.reason(d + TINY, "--depth", "16", "--qps", "5"), "number of QPs", "4", "5", "--qps")
+
+    def test_a_device_node_that_is_missing(self):
+        self.assert_says(self.reason("[device x_9]\n", faults="fail open errno 2"), "x_9", "/dev/infiniband/uverbs0", "modprobe ib_uverbs")
+
+    @unittest.skipIf(os.path.exists("/dev/infiniband/rdma_cm"), "this kernel has rdma_ucm")
+    def test_no_connection_manager(self):
+        self.assert_says(self.reason("[device x_9]\n", "--connect", "rdma_cm"), "/dev/infiniband/rdma_cm", "modprobe rdma_ucm", "--connect socket")
+
+
+if __name__ == "__main__":
+    unittest.main()
