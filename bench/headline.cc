@@ -59,6 +59,14 @@ bool has_figure(const Measurement& m) {
   return counted(m.throughput) && (m.plan.direction != plan::Direction::both || counted(m.throughput_reverse));
 }
 
+/// The error that counts, and what the other side says if that is something else: the cause may lie there.
+std::string words_of_both(const Measurement& m) {
+  std::string text = m.error->text;
+  for (const auto& side : m.sides)
+    if (side.error && side.error->text != m.error->text) text += fmt::format("; the {} says: {}", side.role, side.error->text);
+  return text;
+}
+
 }  // namespace
 
 std::string await_result(Conversation& conversation, Deadline deadline) {
@@ -91,7 +99,7 @@ void conclude(Measurement& m) {
     return;
   }
   m.outcome = has_figure(m) ? results::Outcome::partial : results::Outcome::failed;
-  if (m.reason.empty()) m.reason = m.error ? m.error->text : "nothing was counted in the measured window";
+  if (m.reason.empty()) m.reason = m.error ? words_of_both(m) : "nothing was counted in the measured window";
 }
 
 std::string headline_text(const Measurement& m) {

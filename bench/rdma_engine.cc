@@ -265,7 +265,26 @@ class RdmaEngine final : public Engine {
     if (!failed) wait_for_peer(control, result);
     report(outcomes, active, result);
     if (plan_.verify) verify(working, outcomes, failed, result);
-    report_events(watcher_->events(), began, result);
+    if (result.error) await_port_event();
+    auto events = watcher_->events();
+    report_events(events, began, result);
+    blame_port({.name = fmt::format("port {} of {}", place_.port(), device_.name()), .state = port_state()}, events, began, result);
+  }
+
+  /// A port that goes down fails requests before or after its event comes; the event is the better reason.
+  void await_port_event() const {
+    constexpr auto kMoment = std::chrono::milliseconds(200);  // events come within a few milliseconds of what they tell
+    Deadline moment = Deadline::after(kMoment);
+    while (!moment.passed() && !find_port_down(watcher_->events())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  /// Empty when it cannot be asked for any more.
+  std::string port_state() const {
+    try {
+      return device_.port_facts(place_.port()).state;
+    } catch (const Error&) {
+      return {};
+    }
   }
 
   /// The peer may still need this side's memory and QPs.

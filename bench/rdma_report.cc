@@ -149,4 +149,21 @@ void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_poi
   }
 }
 
+std::optional<verbs::AsyncEvent> find_port_down(const std::vector<verbs::AsyncEvent>& events) {
+  for (const verbs::AsyncEvent& event : events)
+    if (event.port_down) return event;
+  return std::nullopt;
+}
+
+void blame_port(const PortAfterRun& port, const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, SideResult& result) {
+  auto down = find_port_down(events);
+  bool active = port.state.empty() || port.state == "ACTIVE";
+  if (active && !(down && result.error)) return;
+  std::string when = down && down->at >= began ? "after " + format_duration(down->at - began) : "before the run began";
+  std::string text = down ? fmt::format("{} went down {} (PORT_ERR), its state is now {}", port.name, when, port.state.empty() ? "unknown" : port.state)
+                          : fmt::format("{} was ACTIVE before and is {} now", port.name, port.state);
+  if (result.error) result.error->text = fmt::format("{}: {}", text, result.error->text);
+  else result.error = results::ErrorInfo{.kind = name_of(ErrorKind::verbs), .code = 0, .stage = "run", .side = result.role, .text = text};
+}
+
 }  // namespace railgauge::bench

@@ -38,4 +38,16 @@ void add_verification(const std::optional<results::Verification>& found, results
 /// Events since `began`, with their time; a warning for those that make the figures worthless.
 void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, results::SideResult& result);
 
+/// The first event that says that the port went down.
+std::optional<verbs::AsyncEvent> find_port_down(const std::vector<verbs::AsyncEvent>& events);
+
+/// The port in use, after a run.
+struct PortAfterRun {
+  std::string name;                     ///< "port 1 of mlx5_0"
+  std::string state;                    ///< "DOWN"; empty: could not be asked
+};
+/// Puts a port that went down in front of the error that followed from it; a side on which nothing failed gets an error of
+/// its own when its port is not ACTIVE any more. A port that came back without harm leaves the warning of report_events.
+void blame_port(const PortAfterRun& port, const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, results::SideResult& result);
+
 }  // namespace railgauge::bench

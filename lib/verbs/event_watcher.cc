@@ -45,11 +45,11 @@ constexpr int kSpeedChange = 20;
 
 std::optional<AsyncEvent> meaning_of(const ibv_async_event& event, int port) {
   auto now = Clock::now();
-  if (static_cast<int>(event.event_type) == kSpeedChange) return AsyncEvent{now, "DEVICE_SPEED_CHANGE: the port's speed changed", true, false};
+  if (static_cast<int>(event.event_type) == kSpeedChange) return AsyncEvent{now, "DEVICE_SPEED_CHANGE: the port's speed changed", true, false, false};
   for (const Meaning& m : kMeanings) {
     if (m.type != event.event_type) continue;
     if (m.of_port && event.element.port_num != port) return std::nullopt;
-    return AsyncEvent{now, fmt::format("{}: {}", m.name, m.text), m.invalidates, m.fatal};
+    return AsyncEvent{now, fmt::format("{}: {}", m.name, m.text), m.invalidates, m.fatal, m.type == IBV_EVENT_PORT_ERR};
   }
   return std::nullopt;  // COMM_EST and other good news
 }

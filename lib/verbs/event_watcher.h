@@ -18,6 +18,7 @@ struct AsyncEvent {
   std::string text;                     ///< "PORT_ERR: port 1 went down"
   bool invalidates = false;             ///< what was measured around it does not count (port or speed changed)
   bool fatal = false;                   ///< device, QP or CQ is broken
+  bool port_down = false;
 };
 
 /// Takes and acknowledges the asynchronous events of one device on a thread of its own, which sleeps otherwise: destroying

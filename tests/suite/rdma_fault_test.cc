@@ -10,9 +10,11 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::AnyOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing_support::EnginePair;
 
 plan::Plan write_plan() {
@@ -80,6 +82,8 @@ TEST(RdmaFault, APortThatGoesDownIsAnEventAndAWarning) {
   EXPECT_THAT(pair.client_result.warnings, Contains(HasSubstr("PORT_ERR")));
   ASSERT_TRUE(pair.client_result.error);
   EXPECT_THAT(pair.client_result.error->kind, AnyOf("verbs", "timeout"));
+  EXPECT_THAT(pair.client_result.error->text, AllOf(StartsWith("port 1 of sim0 went down after"), HasSubstr("state is now DOWN"), HasSubstr("RETRY_EXC_ERR")));
+  EXPECT_FALSE(pair.server_result.error);
 }
 
 TEST(RdmaFault, ADeviceThatFailsEndsTheRunAtOnce) {
