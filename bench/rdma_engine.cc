@@ -224,11 +224,11 @@ class RdmaEngine final : public Engine {
             .initiator_reads = agreement_.initiator_reads};
   }
 
-  /// Whether the device promises that the last byte of a write lands last; it says so of a connected QP only.
-  std::string ask_data_in_order() const {
-    if (groups_.front()->layout().task != GroupTask::ping_pong_memory) return {};
-    bool yes = verbs::writes_land_in_order(groups_.front()->queue().qp(0));
-    return yes ? "promised by the device" : "not promised by the device: polling the last byte is unverified here";
+  /// Whether the device promises that the last byte of a write lands last; it says so of a connected QP only. Nothing where
+  /// that byte is not waited for.
+  std::optional<bool> ask_data_in_order() const {
+    if (groups_.front()->layout().task != GroupTask::ping_pong_memory) return std::nullopt;
+    return verbs::writes_land_in_order(groups_.front()->queue().qp(0));
   }
 
   void begin_result(results::SideResult& result) const {
@@ -237,6 +237,10 @@ class RdmaEngine final : public Engine {
     result.placement = place_.placement();
     result.choices = place_.choices();
     result.warnings = place_.warnings();
+    if (data_in_order_ == false)
+      result.warnings.push_back(fmt::format("write latency waits for the last byte in memory, and {} does not promise that it lands last "
+                                            "(ibv_query_qp_data_in_order): the figure is unverified; --op write_imm waits for a completion instead",
+                                            device_.name()));
     result.simulated = device_.simulated();
     result.software_device = device_.software();
     result.settings = settings_in_effect({.plan = plan_, .device = device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
@@ -336,7 +340,7 @@ class RdmaEngine final : public Engine {
   std::optional<verbs::EventWatcher> watcher_;  // ends first, having acknowledged all it took: QPs end only then
   transport::Offer offer_;
   Agreement agreement_;
-  std::string data_in_order_;
+  std::optional<bool> data_in_order_;
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ class RdmaGroup {
   loops::ReceiveSettings receive_settings() const;
   /// Leaves `messages` for the checker of the other side; a write's initiator calls it for each lane after the loop.
   /// False when the post failed or did not complete by the deadline.
-  bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;
+  [[nodiscard]] bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;
 
   /// Checks what the last transfers left here. `counts`: messages per lane as this side's loop counted them (initiator or
   /// receiver); empty on the passive side of writes, which reads the peer's tally. Nothing when there is nothing to check here.

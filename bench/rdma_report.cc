@@ -97,7 +97,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
                                                 : std::string("CLOCK_MONOTONIC_RAW"));
   if (g.needs_receives()) put("receive_depth", g.recv_depth);
   put("when_idle", source.plan.rdma.events ? "sleeps" : source.same_host ? "spins, and yields after 20 us: both sides share this host" : "spins");
-  if (!source.data_in_order.empty()) s["last_byte_last"] = source.data_in_order;
+  if (source.data_in_order) s["last_byte_last"] = *source.data_in_order ? "promised by the device" : "not promised by the device";
   return s;
 }
 

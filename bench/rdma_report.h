@@ -22,7 +22,7 @@ struct SettingsSource {
   const Agreement& agreement;
   const transport::Offer& offer;
   const TickClock& clock;
-  const std::string& data_in_order;
+  std::optional<bool> data_in_order;    ///< promised by the device; nothing: not relied on
   bool same_host;
 };
 

@@ -179,8 +179,13 @@ class GroupRun {
     outcome_.sent_counts = sent.completed;
     keep_sent(outcome_, schedule);
     if (outcome_.fault) return;
-    for (std::uint32_t lane = 0; lane < group_.layout().lanes; ++lane)
-      if (!group_.send_tally(lane, sent.completed[lane], Deadline::after(shared_.stall_limit))) return;  // the checker misses it and says so
+    leave_tallies(sent.completed);
+  }
+
+  /// Up to the first that cannot be left; the checker misses it and says so.
+  void leave_tallies(const std::vector<std::uint64_t>& counts) {
+    for (std::uint32_t lane = 0; lane < counts.size(); ++lane)
+      if (!group_.send_tally(lane, counts[lane], Deadline::after(shared_.stall_limit))) return;
   }
 
   void after_receive(const loops::ReceiveOutcome& received, const loops::Schedule& schedule) {
@@ -226,7 +231,7 @@ class GroupRun {
     outcome_.sent_counts = {found.rounds};
     outcome_.received_counts = {found.rounds};
     if (!asks()) return;
-    if (!outcome_.fault) group_.send_tally(0, found.rounds, Deadline::after(shared_.stall_limit));
+    if (!outcome_.fault) leave_tallies({found.rounds});
     shared_.load_stop.store(true);
     ended_initiating();
   }
