@@ -14,6 +14,7 @@
 #include "bench/rdma_place.h"
 #include "bench/rdma_report.h"
 #include "bench/rdma_run.h"
+#include "host/rdma_port.h"
 #include "verbs/cm.h"
 #include "verbs/event_watcher.h"
 
@@ -130,7 +131,7 @@ class RdmaEngine final : public Engine {
   /// The connection manager finds the device by the address, so it must be one of the RDMA interface: the GID's where it has one.
   void offer_cm(transport::Offer& o) {
     o.rdma_cm_address = local_address_;
-    if (o.gid_index >= 0 && o.link_layer == "Ethernet" && !device_.iwarp()) o.rdma_cm_address = verbs::ip_of_gid(o.gid);
+    if (o.gid_index >= 0 && o.link_layer == "Ethernet" && !device_.iwarp()) o.rdma_cm_address = host::ip_of_gid(o.gid).value_or(local_address_);
     if (side_ == Side::client) return;
     cm_.emplace(verbs::CmConnections::listen(o.rdma_cm_address));
     o.rdma_cm_port = cm_->port();

@@ -10,6 +10,7 @@
 #include "host/cpu_choice.h"
 #include "host/device_choice.h"
 #include "host/gid_choice.h"
+#include "host/rdma_port.h"
 #include "host/snapshot.h"
 
 namespace railgauge::bench {
@@ -31,7 +32,9 @@ std::vector<int> allowed_cpus() {
 host::Gid gid_of(const transport::Offer& peer) {
   auto type = host::gid_type_from(peer.gid_type);
   if (!type) throw Error(ErrorKind::peer, fmt::format("the peer's GID has the unknown type \"{}\"", printable(peer.gid_type)));
-  return {.index = peer.gid_index, .gid = peer.gid, .type = *type, .netdev = {}, .ip = verbs::ip_of_gid(peer.gid)};
+  auto ip = host::ip_of_gid(peer.gid);
+  if (!ip) throw Error(ErrorKind::peer, fmt::format("the peer's GID \"{}\" is none: eight groups of four hex digits were expected", printable(peer.gid)));
+  return {.index = peer.gid_index, .gid = peer.gid, .type = *type, .netdev = {}, .ip = std::move(ip)};
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ std::vector<Gid> Device::query_gids(int port) const {
                        .gid = format_gid(entry.gid),
                        .type = type_of(entry.gid_type),
                        .netdev = interface_of(entry.ndev_ifindex),
-                       .ip = entry.gid_type == IBV_GID_TYPE_IB ? std::nullopt : std::optional<std::string>(ip_of_gid(entry.gid))});
+                       .ip = entry.gid_type == IBV_GID_TYPE_IB ? std::nullopt : host::ip_of_gid(format_gid(entry.gid))});
   }
   return gids;
 }

@@ -80,8 +80,5 @@ ibv_mtu mtu_of_bytes(int bytes);
 /// "fe80:0000:0000:0000:0202:c9ff:fe12:3456", as sysfs prints it, and back; parse throws Error{data}.
 std::string format_gid(const ibv_gid& gid);
 ibv_gid parse_gid(const std::string& text);
-/// "192.168.10.100" for an IPv4-mapped GID, else the IPv6 text; the text form throws Error{data}.
-std::string ip_of_gid(const ibv_gid& gid);
-std::string ip_of_gid(const std::string& text);
 
 }  // namespace railgauge::verbs

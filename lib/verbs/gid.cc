@@ -1,8 +1,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "base/log.h"
@@ -25,18 +23,5 @@ ibv_gid parse_gid(const std::string& text) {
   std::memcpy(gid.raw, &address, sizeof gid.raw);
   return gid;
 }
-
-std::string ip_of_gid(const ibv_gid& gid) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (std::equal(kMapped.begin(), kMapped.end(), gid.raw)) {
-    inet_ntop(AF_INET, gid.raw + kMapped.size(), text.data(), text.size());
-  } else {
-    inet_ntop(AF_INET6, gid.raw, text.data(), text.size());
-  }
-  return text.data();
-}
-
-std::string ip_of_gid(const std::string& text) { return ip_of_gid(parse_gid(text)); }
 
 }  // namespace railgauge::verbs

@@ -15,12 +15,6 @@ TEST(Gid, PrintsAsSysfsDoesAndReadsItBack) {
   EXPECT_EQ(format_gid(gid), text);
 }
 
-TEST(Gid, MapsToTheAddressPeopleKnow) {
-  // ::ffff:a.b.c.d is the IPv4-mapped form (RFC 4291, 2.5.5.2).
-  EXPECT_EQ(ip_of_gid(parse_gid("0000:0000:0000:0000:0000:ffff:c0a8:0a64")), "192.168.10.100");
-  EXPECT_EQ(ip_of_gid(parse_gid("2001:0db8:0000:0000:0000:0000:0000:0017")), "2001:db8::17");
-}
-
 TEST(Gid, RefusesWhatIsNone) {
   for (const char* text : {"", "fe80", "fe80:::1", "192.168.1.1", "fe80:0000:0000:0000:0202:c9ff:fe12:3456:7"}) EXPECT_THROW(parse_gid(text), Error) << text;
 }
