@@ -31,10 +31,10 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
     if (o.port == 0) throw Error(ErrorKind::usage, "--port 0 is no port to connect to: use the one that `railgauge serve` printed");
     o.json = o.format == "json";
     // Refused before anything is measured.
-    if (!o.link_gbit_per_s.empty()) parse_rate_gbit_per_s(o.link_gbit_per_s);
-    if (!o.require_rate.empty()) parse_rate_gbit_per_s(o.require_rate);
-    for (const auto& text : {o.require_p50, o.require_p99})
-      if (!text.empty()) parse_duration(text);
+    if (!o.link_gbit_per_s.empty()) parse_rate_gbit_per_s(o.link_gbit_per_s, "--link-gbps");
+    if (!o.require_rate.empty()) parse_rate_gbit_per_s(o.require_rate, "--require-rate");
+    if (!o.require_p50.empty()) parse_duration(o.require_p50, "--require-p50");
+    if (!o.require_p99.empty()) parse_duration(o.require_p99, "--require-p99");
   });
 }
 

@@ -1,7 +1,13 @@
 #include "bench/local_host.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/error.h"
+#include "base/log.h"
 #include "host/snapshot.h"
 #include "results/provenance.h"
 #include "verbs/device.h"
@@ -9,6 +15,9 @@
 namespace railgauge::bench {
 
 LocalHost read_local_host(const std::string& sysroot, const std::vector<std::string>& command_line) {
+  std::error_code unknown;
+  if (!sysroot.empty() && !std::filesystem::is_directory(sysroot, unknown))
+    throw Error(ErrorKind::usage, fmt::format("RAILGAUGE_SYSROOT={}: it is no directory; name a host's tree, or unset it", printable(sysroot)));
   LocalHost local{host::Root(sysroot), {}};
   local.node.tool = results::this_build();
   local.node.command_line = command_line;

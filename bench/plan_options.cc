@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "bench/check_plans.h"
+#include "host/parse.h"
 
 namespace railgauge::bench {
 namespace {
@@ -15,20 +17,10 @@ using plan::Metric;
 using plan::Operation;
 using plan::Plan;
 
-/// "0-3,8" → 0 1 2 3 8.
-std::vector<int> parse_cpus(const std::string& text) {
-  std::vector<int> out;
-  std::size_t begin = 0;
-  while (begin <= text.size() && !text.empty()) {
-    std::size_t comma = std::min(text.find(',', begin), text.size());
-    std::string item = text.substr(begin, comma - begin);
-    std::size_t dash = item.find('-');
-    auto first = parse_count(item.substr(0, dash), "--cpu", 0, 4095);
-    auto last = dash == std::string::npos ? first : parse_count(item.substr(dash + 1), "--cpu", first, 4095);
-    for (auto cpu = first; cpu <= last; ++cpu) out.push_back(static_cast<int>(cpu));
-    begin = comma + 1;
-  }
-  return out;
+std::vector<int> parse_cpus(const std::string& text, const char* option) {
+  auto cpus = host::parse_cpu_sequence(text);
+  if (!cpus) throw Error(ErrorKind::usage, fmt::format("{} \"{}\" is no list of CPUs: use numbers and rising ranges such as 2,4-6", option, printable(text)));
+  return *cpus;
 }
 
 std::optional<std::string> if_typed(const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); }
@@ -46,16 +38,16 @@ void fill_placement(plan::Placement& p, const PlanOptions& o, bool client) {
   p.gid_index = client ? o.gid_index : o.peer_gid_index;
   p.numa_node = client ? o.numa : o.peer_numa;
   p.interface = if_typed(client ? o.interface : o.peer_interface);
-  p.cpus = parse_cpus(client ? o.cpus : o.peer_cpus);
+  p.cpus = client ? parse_cpus(o.cpus, "--cpu") : parse_cpus(o.peer_cpus, "--peer-cpu");
 }
 
 void fill_common(Plan& p, const PlanOptions& o) {
   p.metric = plan::metric_from(o.metric);
-  if (!o.duration.empty()) p.duration = parse_duration(o.duration);
+  if (!o.duration.empty()) p.duration = parse_duration(o.duration, "--duration");
   if (!o.iterations.empty()) p.iterations = parse_count(o.iterations, "--iterations", 1, 1ULL << 40);
-  if (!o.warm_up.empty()) p.warm_up = parse_duration(o.warm_up);
+  if (!o.warm_up.empty()) p.warm_up = parse_duration(o.warm_up, "--warm-up");
   if (!o.interval.empty()) {
-    p.interval = parse_duration(o.interval);
+    p.interval = parse_duration(o.interval, "--interval");
   } else if (p.iterations == 0) {
     p.interval = std::min<plan::nanoseconds>(p.interval, p.duration);
   }
@@ -64,14 +56,14 @@ void fill_common(Plan& p, const PlanOptions& o) {
   if (o.load_rate_per_s && !(*o.load_rate_per_s > 0))
     throw Error(ErrorKind::usage, fmt::format("--load-rate {} is no rate: use more than 0, or leave it out", *o.load_rate_per_s));
   p.load_rate_per_s = o.load_rate_per_s.value_or(0);
-  if (!o.working_set.empty()) p.working_set_bytes = parse_size(o.working_set);
+  if (!o.working_set.empty()) p.working_set_bytes = parse_size(o.working_set, "--working-set");
   p.paging = o.hugepages ? plan::Paging::huge : plan::Paging::normal;
   fill_placement(p.client, o, true);
   fill_placement(p.server, o, false);
 }
 
 std::vector<std::uint64_t> sizes_of(const PlanOptions& o, std::uint64_t standard) {
-  return o.size.empty() ? std::vector<std::uint64_t>{standard} : parse_size_list(o.size);
+  return o.size.empty() ? std::vector<std::uint64_t>{standard} : parse_size_list(o.size, "--size");
 }
 
 /// A rate or latency wants other defaults than a bandwidth; what the user typed stays.
@@ -211,7 +203,7 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   r.events = o.events;
   r.relaxed_ordering = !o.no_relaxed_ordering;
   r.connect = plan::connect_by_from(o.connect);
-  if (!o.rate_limit.empty()) r.rate_limit_gbit_per_s = parse_rate_gbit_per_s(o.rate_limit);
+  if (!o.rate_limit.empty()) r.rate_limit_gbit_per_s = parse_rate_gbit_per_s(o.rate_limit, "--rate-limit");
   if (o.max_reads) r.max_reads = static_cast<std::uint64_t>(typed_or(o.max_reads, "--max-reads", 1, 1));
   bool atomic = base.operation == Operation::fetch_add || base.operation == Operation::compare_swap;
   std::uint64_t standard = atomic ? 8 : base.metric == Metric::latency ? 8 : base.metric == Metric::rate ? 64 : 65536;
@@ -243,8 +235,8 @@ std::vector<Plan> tcp_plans(const PlanOptions& o) {
   auto& t = base.tcp;
   t.congestion = if_typed(o.congestion);
   t.mss_bytes = o.mss_bytes;
-  if (!o.window.empty()) t.window_bytes = parse_size(o.window);
-  if (!o.pacing.empty()) t.pacing_gbit_per_s = parse_rate_gbit_per_s(o.pacing);
+  if (!o.window.empty()) t.window_bytes = parse_size(o.window, "--window");
+  if (!o.pacing.empty()) t.pacing_gbit_per_s = parse_rate_gbit_per_s(o.pacing, "--pacing");
   t.zerocopy = o.zerocopy;
   t.wait = !o.wait.empty() ? plan::wait_from(o.wait) : latency ? plan::Wait::spin : plan::Wait::block;
   std::vector<Plan> plans;

@@ -81,7 +81,7 @@ void fill_rdma(LinkQuestion& question, const RatesOptions& options, const std::s
   if (!operation) refuse(fmt::format("--op: \"{}\" is not write, write_imm, read, send, fetch_add or compare_swap", options.operation));
   message.operation = *operation;
   const bool atomic = *operation == rates::RdmaOperation::atomic;
-  message.bytes = options.size.empty() ? (atomic ? 8 : kUsualSize) : parse_size(options.size);
+  message.bytes = options.size.empty() ? (atomic ? 8 : kUsualSize) : parse_size(options.size, "--size");
   if (message.bytes == 0 || message.bytes > (1ULL << 31)) refuse(fmt::format("--size: {} is not from 1 to 2G", options.size));
   if (atomic && message.bytes != 8) refuse("--size: an atomic operation moves 8 bytes");
   if (transport == "ib") {

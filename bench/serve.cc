@@ -33,14 +33,14 @@ struct ServeOptions {
 };
 
 std::chrono::nanoseconds above_zero(const char* option, const std::string& text) {
-  auto duration = parse_duration(text);
+  auto duration = parse_duration(text, option);
   if (duration <= std::chrono::nanoseconds::zero()) throw Error(ErrorKind::usage, fmt::format("{} {}: use more than 0, or leave it out", option, text));
   return duration;
 }
 
 plan::Limits limits_of(const ServeOptions& options) {
   plan::Limits limits;
-  if (!options.max_memory.empty()) limits.max_memory_bytes = parse_size(options.max_memory);
+  if (!options.max_memory.empty()) limits.max_memory_bytes = parse_size(options.max_memory, "--max-memory");
   if (limits.max_memory_bytes == 0) throw Error(ErrorKind::usage, "--max-memory 0 lets nobody measure: use more, or leave it out");
   if (!options.max_duration.empty()) limits.max_duration = above_zero("--max-duration", options.max_duration);
   return limits;

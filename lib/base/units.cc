@@ -13,8 +13,15 @@ namespace {
 
 constexpr std::size_t kMaxSizes = 256;
 
-[[noreturn]] void refuse(std::string_view text, std::string_view wanted) {
-  throw Error(ErrorKind::usage, fmt::format("\"{}\" is not {}", text, wanted));
+/// What is being read: the text, whose it is, and what may stand there.
+struct Wanted {
+  std::string_view text;
+  std::string_view what;
+  std::string_view wanted;
+};
+
+[[noreturn]] void refuse(const Wanted& w) {
+  throw Error(ErrorKind::usage, fmt::format("{}{}\"{}\" is not {}", w.what, w.what.empty() ? "" : ": ", w.text, w.wanted));
 }
 
 /// Splits a leading number (digits, optional fraction) from its suffix. Returns false if there is no number.
@@ -26,11 +33,11 @@ bool split_number(std::string_view text, std::string_view& number, std::string_v
   return n > 0;
 }
 
-double to_double(std::string_view number, std::string_view whole, std::string_view wanted) {
+double to_double(std::string_view number, const Wanted& w) {
   std::string copy(number);
   char* end = nullptr;
   double value = std::strtod(copy.c_str(), &end);
-  if (*end != '\0' || !std::isfinite(value)) refuse(whole, wanted);
+  if (*end != '\0' || !std::isfinite(value)) refuse(w);
   return value;
 }
 
@@ -47,10 +54,10 @@ int size_shift(std::string_view suffix) {
   }
 }
 
-void append_sweep(std::vector<std::uint64_t>& out, std::string_view item, std::size_t dots) {
-  std::uint64_t first = parse_size(item.substr(0, dots));
-  std::uint64_t last = parse_size(item.substr(dots + 2));
-  if (first == 0 || first > last) refuse(item, "a sweep of sizes such as 2..8M (from a size above 0 up to a larger one)");
+void append_sweep(std::vector<std::uint64_t>& out, std::string_view item, std::size_t dots, std::string_view what) {
+  std::uint64_t first = parse_size(item.substr(0, dots), what);
+  std::uint64_t last = parse_size(item.substr(dots + 2), what);
+  if (first == 0 || first > last) refuse({item, what, "a sweep of sizes such as 2..8M (from a size above 0 up to a larger one)"});
   for (std::uint64_t size = first; size <= last; size *= 2) {
     out.push_back(size);
     if (size > last / 2) break;
@@ -59,17 +66,17 @@ void append_sweep(std::vector<std::uint64_t>& out, std::string_view item, std::s
 
 }  // namespace
 
-std::uint64_t parse_size(std::string_view text) {
-  constexpr std::string_view kWanted = "a size such as 65536, 64K or 8M (whole number, binary suffix K, M, G, T)";
+std::uint64_t parse_size(std::string_view text, std::string_view what) {
+  const Wanted wanted{text, what, "a size such as 65536, 64K or 8M (whole number, binary suffix K, M, G, T)"};
   std::uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) refuse(text, kWanted);
+  if (error != std::errc()) refuse(wanted);
   int shift = size_shift(text.substr(static_cast<std::size_t>(end - text.data())));
-  if (shift < 0 || (value << shift) >> shift != value) refuse(text, kWanted);
+  if (shift < 0 || (value << shift) >> shift != value) refuse(wanted);
   return value << shift;
 }
 
-std::vector<std::uint64_t> parse_size_list(std::string_view text) {
+std::vector<std::uint64_t> parse_size_list(std::string_view text, std::string_view what) {
   std::vector<std::uint64_t> out;
   std::string_view rest = text;
   while (true) {
@@ -77,20 +84,20 @@ std::vector<std::uint64_t> parse_size_list(std::string_view text) {
     std::string_view item = rest.substr(0, comma);
     auto dots = item.find("..");
     if (dots == std::string_view::npos) {
-      out.push_back(parse_size(item));
+      out.push_back(parse_size(item, what));
     } else {
-      append_sweep(out, item, dots);
+      append_sweep(out, item, dots, what);
     }
-    if (out.size() > kMaxSizes) refuse(text, fmt::format("a list of at most {} sizes", kMaxSizes));
+    if (out.size() > kMaxSizes) refuse({text, what, fmt::format("a list of at most {} sizes", kMaxSizes)});
     if (comma == std::string_view::npos) return out;
     rest.remove_prefix(comma + 1);
   }
 }
 
-std::chrono::nanoseconds parse_duration(std::string_view text) {
-  constexpr std::string_view kWanted = "a duration such as 10s, 250ms or 5m";
+std::chrono::nanoseconds parse_duration(std::string_view text, std::string_view what) {
+  const Wanted wanted{text, what, "a duration such as 10s, 250ms or 5m"};
   std::string_view number, suffix;
-  if (!split_number(text, number, suffix)) refuse(text, kWanted);
+  if (!split_number(text, number, suffix)) refuse(wanted);
   double scale = 0;
   if (suffix.empty() || suffix == "s") scale = 1e9;
   else if (suffix == "ms") scale = 1e6;
@@ -98,26 +105,26 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
   else if (suffix == "ns") scale = 1;
   else if (suffix == "m" || suffix == "min") scale = 60e9;
   else if (suffix == "h") scale = 3600e9;
-  else refuse(text, kWanted);
-  double ns = to_double(number, text, kWanted) * scale;
-  if (ns > 9e18) refuse(text, kWanted);
+  else refuse(wanted);
+  double ns = to_double(number, wanted) * scale;
+  if (ns > 9e18) refuse(wanted);
   return std::chrono::nanoseconds(std::llround(ns));
 }
 
-double parse_rate_gbit_per_s(std::string_view text) {
-  constexpr std::string_view kWanted = "a rate above 0 such as 25G, 2.5G or 400G (bit/s, decimal suffix, at most 1000T)";
+double parse_rate_gbit_per_s(std::string_view text, std::string_view what) {
+  const Wanted wanted{text, what, "a rate above 0 such as 25G, 2.5G or 400G (bit/s, decimal suffix, at most 1000T)"};
   std::string_view number, suffix;
-  if (!split_number(text, number, suffix)) refuse(text, kWanted);
+  if (!split_number(text, number, suffix)) refuse(wanted);
   double scale = 0;
   if (suffix.empty() || suffix == "G" || suffix == "g") scale = 1;
   else if (suffix == "K" || suffix == "k") scale = 1e-6;
   else if (suffix == "M" || suffix == "m") scale = 1e-3;
   else if (suffix == "T" || suffix == "t") scale = 1e3;
-  else refuse(text, kWanted);
-  double rate = to_double(number, text, kWanted) * scale;
+  else refuse(wanted);
+  double rate = to_double(number, wanted) * scale;
   // A thousand times the fastest link there is: beyond it sits a slip of the hand, and integers overflow.
   constexpr double kMaxGbitPerS = 1e6;
-  if (rate <= 0 || rate > kMaxGbitPerS) refuse(text, kWanted);
+  if (rate <= 0 || rate > kMaxGbitPerS) refuse(wanted);
   return rate;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "control/resolve.h"
 
 namespace railgauge::control {
@@ -59,7 +60,7 @@ UniqueFd listen_on(const SocketAddress& address, int& error) {
                   fmt::format("port {} is in use on this host (is another `railgauge serve` running?): choose another with --port", port),
                   error);
     case EADDRNOTAVAIL:
-      throw Error(ErrorKind::system, fmt::format("listen on {}: it is no address of this host; name another with --bind", address.text), error);
+      throw Error(ErrorKind::system, fmt::format("--bind {}: it is no address of this host; name one that `ip addr` shows", address.text), error);
     case EACCES:
       throw Error(ErrorKind::system,
                   fmt::format("listen on {}: not permitted (ports below 1024 need root): choose another with --port", address.text), error);
@@ -113,11 +114,20 @@ Listeners open_all(std::uint16_t port) {
   return out;
 }
 
+/// A name or address of the user's.
+std::vector<SocketAddress> resolve_bind(const std::string& bind, std::uint16_t port) {
+  try {
+    return resolve(bind, port, Deadline::after(kNameBudget));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::usage, fmt::format("--bind {}: {}: use an address of this host, localhost or *", printable(bind), error.what()), error.code());
+  }
+}
+
 std::optional<Listeners> try_open(const AcceptorOptions& options) {
   Listeners out;
   out.port = options.port;
   for (const Wish& wish : wishes_of(options)) {
-    for (const SocketAddress& address : resolve(wish.address, out.port, Deadline::after(kNameBudget))) {
+    for (const SocketAddress& address : resolve_bind(wish.address, out.port)) {
       if (!add(out, address, wish.optional, options.port == 0)) return std::nullopt;
     }
   }

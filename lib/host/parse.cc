@@ -50,7 +50,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-std::optional<std::vector<int>> parse_cpulist(std::string_view text) {
+std::optional<std::vector<int>> parse_cpu_sequence(std::string_view text) {
   std::vector<int> cpus;
   text = trim(text);
   while (!text.empty()) {
@@ -60,8 +60,14 @@ std::optional<std::vector<int>> parse_cpulist(std::string_view text) {
     text.remove_prefix(comma + 1);
     if (text.empty()) return std::nullopt;
   }
-  std::sort(cpus.begin(), cpus.end());
-  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
+}
+
+std::optional<std::vector<int>> parse_cpulist(std::string_view text) {
+  auto cpus = parse_cpu_sequence(text);
+  if (!cpus) return std::nullopt;
+  std::sort(cpus->begin(), cpus->end());
+  cpus->erase(std::unique(cpus->begin(), cpus->end()), cpus->end());
   return cpus;
 }
 

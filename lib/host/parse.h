@@ -13,6 +13,9 @@ std::string_view trim(std::string_view text) noexcept;
 /// Pieces between runs of white space.
 std::vector<std::string_view> split_words(std::string_view text);
 
+/// "6,0-2" → {6,0,1,2}: as written, one CPU for each thread in turn. "" → {}. Nothing for what parse_cpulist does not take.
+std::optional<std::vector<int>> parse_cpu_sequence(std::string_view text);
+
 /// "0-3,8" → {0,1,2,3,8}, ascending, without doubles; "" → {} (a node without CPUs). Nothing for malformed text, a falling
 /// range, or a CPU beyond 65535.
 std::optional<std::vector<int>> parse_cpulist(std::string_view text);

@@ -62,11 +62,11 @@ const char* name_of(Wait value) noexcept { return find_name(kWaits, value); }
 const char* name_of(Paging value) noexcept { return find_name(kPagings, value); }
 
 Transport transport_from(const std::string& text) { return find_value(kTransports, "transport", text); }
-Operation operation_from(const std::string& text) { return find_value(kOperations, "operation", text); }
-Metric metric_from(const std::string& text) { return find_value(kMetrics, "metric", text); }
-Direction direction_from(const std::string& text) { return find_value(kDirections, "direction", text); }
-ConnectBy connect_by_from(const std::string& text) { return find_value(kConnectBys, "connection by", text); }
-Wait wait_from(const std::string& text) { return find_value(kWaits, "wait", text); }
+Operation operation_from(const std::string& text) { return find_value(kOperations, "--op", text); }
+Metric metric_from(const std::string& text) { return find_value(kMetrics, "--metric", text); }
+Direction direction_from(const std::string& text) { return find_value(kDirections, "--direction", text); }
+ConnectBy connect_by_from(const std::string& text) { return find_value(kConnectBys, "--connect", text); }
+Wait wait_from(const std::string& text) { return find_value(kWaits, "--wait", text); }
 Paging paging_from(const std::string& text) { return find_value(kPagings, "paging", text); }
 
 }  // namespace railgauge::plan

@@ -66,6 +66,22 @@ TEST(ParseCount, NamesOptionValueAndRange) {
   }
 }
 
+TEST(Parsers, NameTheOptionWhereTheyKnowIt) {
+  const auto refusal = [](auto parse) {
+    try {
+      parse();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal([] { parse_size("12abc", "--window"); }).rfind("--window: \"12abc\" is not a size", 0), 0u);
+  EXPECT_EQ(refusal([] { parse_size_list("1K,8K..2K", "--size"); }).rfind("--size: \"8K..2K\" is not a sweep", 0), 0u);
+  EXPECT_EQ(refusal([] { parse_duration("soon", "--warm-up"); }).rfind("--warm-up: \"soon\" is not a duration", 0), 0u);
+  EXPECT_EQ(refusal([] { parse_rate_gbit_per_s("fast", "--pacing"); }).rfind("--pacing: \"fast\" is not a rate", 0), 0u);
+  EXPECT_EQ(refusal([] { parse_size("12abc"); }).rfind("\"12abc\" is not", 0), 0u);
+}
+
 TEST(Format, ChoosesAReadableUnit) {
   EXPECT_EQ(format_size(65536), "64 KiB");
   EXPECT_EQ(format_size(3000), "3000 B");

@@ -109,6 +109,7 @@ TEST(RdmaPlans, OneForEachSizeAndOrderOfOptionsDoesNotMatter) {
 TEST(RdmaPlans, CpuListsAreExpanded) {
   EXPECT_EQ(rdma({"--cpu", "2,4-6"})[0].client.cpus, (std::vector<int>{2, 4, 5, 6}));
   EXPECT_EQ(rdma({"--peer-cpu", "9"})[0].server.cpus, (std::vector<int>{9}));
+  EXPECT_EQ(rdma({"--cpu", "7,3"})[0].client.cpus, (std::vector<int>{7, 3}));  // the first thread on CPU 7
   EXPECT_THROW(rdma({"--cpu", "6-4"}), Error);
   EXPECT_THROW(rdma({"--cpu", "a"}), Error);
 }

@@ -407,7 +407,9 @@ TEST(Listen, PortInUseSaysHowToChooseAnother) {
   Error error = thrown_by([&] { Acceptor second({.bind = "127.0.0.1", .port = first.port(), .token = kToken}); });
   EXPECT_EQ(error.kind(), ErrorKind::system);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("port " + std::to_string(first.port()) + " is in use"), HasSubstr("--port")));
-  EXPECT_THAT(thrown_by([] { Acceptor server({.bind = "192.0.2.7", .port = 0, .token = kToken}); }).what(), HasSubstr("no address of this host"));
+  EXPECT_THAT(thrown_by([] { Acceptor server({.bind = "192.0.2.7", .port = 0, .token = kToken}); }).what(), HasSubstr("--bind 192.0.2.7"));
+  // RFC 6761: a name below .invalid never resolves.
+  EXPECT_THAT(thrown_by([] { Acceptor server({.bind = "nohost.invalid", .port = 0, .token = kToken}); }).what(), HasSubstr("--bind nohost.invalid: unknown host"));
 }
 
 TEST(Listen, NextEndsAtItsDeadlineOrWhenWoken) {

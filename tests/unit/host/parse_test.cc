@@ -16,6 +16,11 @@ TEST(ParseCpulist, ReadsRangesAndSingles) {
   EXPECT_THAT(parse_cpulist("3-5,4-6").value(), ElementsAre(3, 4, 5, 6));
 }
 
+TEST(ParseCpuSequence, KeepsTheOrderWritten) {
+  EXPECT_THAT(parse_cpu_sequence("6,0-2").value(), ElementsAre(6, 0, 1, 2));
+  EXPECT_FALSE(parse_cpu_sequence("6-4").has_value());
+}
+
 TEST(ParseCpulist, TakesTheEmptyListOfAMemoryOnlyNode) { EXPECT_THAT(parse_cpulist("\n").value(), IsEmpty()); }
 
 TEST(ParseCpulist, RefusesWhatIsNoList) {

@@ -184,7 +184,7 @@ TEST(Names, RefuseUnknownWordsWithTheKnownOnes) {
     metric_from("latncy\x1b");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "metric \"latncy\\x1b\" is unknown: use bandwidth, latency or rate");
+    EXPECT_STREQ(error.what(), "--metric \"latncy\\x1b\" is unknown: use bandwidth, latency or rate");
   }
 }
 
