@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "directory";
+  if (S_ISFIFO(mode)) return "FIFO";
+  if (S_ISSOCK(mode)) return "socket";
+  return "device";
+}
+
 /// Removes the temporary file unless the rename took place.
 class TemporaryFile {
  public:
@@ -51,8 +58,25 @@ void write_all(int fd, std::string_view content, const std::string& path) {
 
 }  // namespace
 
+UniqueFd open_plain_file(const std::string& path, std::string& obstacle) {
+  // O_NONBLOCK: a FIFO would make open(2) itself wait for a writer; it changes nothing for plain files (open(2)).
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat found {};
+  if (!fd || ::fstat(fd.get(), &found) != 0) {
+    int error = errno;
+    obstacle = errno_text(error);
+    errno = error;
+    return {};
+  }
+  if (S_ISREG(found.st_mode)) return fd;
+  obstacle = fmt::format("it is a {}, not a plain file", kind_of(found.st_mode));
+  errno = S_ISDIR(found.st_mode) ? EISDIR : EINVAL;
+  return {};
+}
+
 FileText read_text_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string obstacle;
+  UniqueFd fd = open_plain_file(path, obstacle);
   if (!fd) return {std::nullopt, errno};
   std::string text;
   std::array<char, 4096> chunk;

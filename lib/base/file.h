@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
+
 namespace railgauge {
 
 /// A small text file as read: its content without trailing newlines and NULs, or the errno that reading gave.
@@ -11,7 +13,12 @@ struct FileText {
   int error = 0;  ///< errno of the failed open or read; 0 when `text` is set
 };
 
-/// Reads at most 1 MiB. Never throws for a file that cannot be read: sysfs answers EINVAL, EACCES, EOPNOTSUPP … as facts.
+/// A plain file opened for reading, without ever waiting for a FIFO or a device. Empty with errno set, and the reason in
+/// `obstacle`, where it cannot be opened or is something else: EISDIR for a directory, EINVAL for the rest. errno and the
+/// descriptor are the calling thread's.
+UniqueFd open_plain_file(const std::string& path, std::string& obstacle);
+
+/// Reads at most 1 MiB of a plain file. Never throws for a file that cannot be read: sysfs answers EINVAL, EACCES, EOPNOTSUPP … as facts.
 FileText read_text_file(const std::string& path);
 
 /// Throws the Error{system} that write_file_atomically would throw if its temporary file could not be made (no permission,

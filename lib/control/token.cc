@@ -1,6 +1,5 @@
 #include "control/token.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +8,7 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/secret.h"
 
@@ -39,28 +38,29 @@ std::string make_token() {
 }
 
 std::string read_token_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) throw Error(ErrorKind::usage, fmt::format("token file {}: {}", path, errno_text(errno)), errno);
+  std::string obstacle;
+  UniqueFd fd = open_plain_file(path, obstacle);
+  if (!fd) throw Error(ErrorKind::usage, fmt::format("--token-file {}: {}: name a file whose first line is the token", path, obstacle), errno);
   struct stat status {};
-  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & (S_IRGRP | S_IROTH)) != 0) {
-    log_warning("token file {} can be read by others than its owner: chmod 600 {}", path, path);
+  if (::fstat(fd.get(), &status) == 0 && (status.st_mode & (S_IRGRP | S_IROTH)) != 0) {
+    log_warning("--token-file {} can be read by others than its owner: chmod 600 {}", path, path);
   }
-  // One byte more than allowed, to notice what is longer. A pipe may give it in pieces.
+  // One byte more than allowed, to notice what is longer.
   std::array<char, kMaxTokenBytes + 1> room{};
   std::size_t filled = 0;
   while (filled < room.size()) {
     ssize_t n = ::read(fd.get(), room.data() + filled, room.size() - filled);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(ErrorKind::usage, fmt::format("token file {}: {}", path, errno_text(errno)), errno);
+    if (n < 0) throw Error(ErrorKind::usage, fmt::format("--token-file {}: {}", path, errno_text(errno)), errno);
     if (n == 0) break;
     filled += static_cast<std::size_t>(n);
   }
   std::string_view text(room.data(), filled);
   std::string_view line = text.substr(0, text.find('\n'));
   if (line.size() > kMaxTokenBytes)
-    throw Error(ErrorKind::usage, fmt::format("token file {}: its first line is longer than {} bytes", path, kMaxTokenBytes));
+    throw Error(ErrorKind::usage, fmt::format("--token-file {}: its first line is longer than {} bytes", path, kMaxTokenBytes));
   std::size_t first = line.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) throw Error(ErrorKind::usage, fmt::format("token file {}: no token in its first line", path));
+  if (first == std::string_view::npos) throw Error(ErrorKind::usage, fmt::format("--token-file {}: no token in its first line", path));
   std::string token(line.substr(first, line.find_last_not_of(kBlanks) - first + 1));
   ::explicit_bzero(room.data(), room.size());
   return token;

@@ -1,6 +1,5 @@
 #include "host/root.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "host/parse.h"
 
 namespace railgauge::host {
@@ -42,7 +41,8 @@ std::string Root::path(std::string_view absolute) const { return prefix_ + std::
 FileText Root::read(std::string_view absolute) const { return read_text_file(path(absolute)); }
 
 FileText Root::read_bytes(std::string_view absolute, std::size_t limit) const {
-  UniqueFd fd(::open(path(absolute).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string obstacle;
+  UniqueFd fd = open_plain_file(path(absolute), obstacle);
   if (!fd) return {std::nullopt, errno};
   std::string bytes(limit, '\0');
   std::size_t have = 0;

@@ -1,6 +1,5 @@
 #include "results/json.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,7 +8,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "results/describe.h"
 
@@ -45,8 +44,9 @@ void check_schema(Io& io) {
 }
 
 std::string read_whole(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw system_error(fmt::format("open {}", path), errno);
+  std::string obstacle;
+  UniqueFd fd = open_plain_file(path, obstacle);
+  if (!fd) throw Error(ErrorKind::system, fmt::format("open {}: {}", path, obstacle), errno);
   std::string text;
   std::array<char, 65536> chunk;
   while (text.size() <= kFileLimits.bytes) {

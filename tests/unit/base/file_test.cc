@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -39,6 +40,16 @@ TEST_F(FileTest, KeepsErrnoOfWhatCannotBeRead) {
   EXPECT_FALSE(read.text);
   EXPECT_EQ(read.error, ENOENT);
   EXPECT_EQ(read_text_file(folder_.string()).error, EISDIR);
+}
+
+TEST_F(FileTest, IsNotHeldUpByWhatIsNoPlainFile) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(read_text_file(path("fifo")).error, EINVAL);
+  EXPECT_EQ(read_text_file("/dev/zero").error, EINVAL);
+  std::string obstacle;
+  EXPECT_FALSE(open_plain_file(path("fifo"), obstacle));
+  EXPECT_EQ(obstacle, "it is a FIFO, not a plain file");
+  EXPECT_TRUE(read_text_file("/proc/self/stat").text);
 }
 
 TEST_F(FileTest, NeverReplacesUnlessAsked) {

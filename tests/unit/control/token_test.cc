@@ -71,6 +71,15 @@ TEST_F(TokenFile, BadFilesAreUsageErrorsThatDoNotShowTheContent) {
   EXPECT_THAT(thrown_by([] { read_token_file("/nonexistent/token"); }).what(), HasSubstr("No such file"));
 }
 
+TEST_F(TokenFile, OnlyAPlainFileWillDo) {
+  std::string fifo = path_ + ".fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(thrown_by([&] { read_token_file(fifo); }).what(), HasSubstr("--token-file " + fifo + ": it is a FIFO, not a plain file"));
+  ::unlink(fifo.c_str());
+  EXPECT_THAT(thrown_by([] { read_token_file("/tmp"); }).what(), HasSubstr("--token-file /tmp: it is a directory, not a plain file"));
+  EXPECT_THAT(thrown_by([] { read_token_file("/dev/zero"); }).what(), HasSubstr("it is a device"));
+}
+
 TEST_F(TokenFile, ReadableByOthersIsWarnedOf) {
   write("abcd-efgh-1234-tail", 0644);
   ::testing::internal::CaptureStderr();
