@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/unique_keys.h"
 #include "control/frame.h"
 
 namespace railgauge::control {
@@ -18,6 +19,18 @@ struct CheckedJson::Impl {
 
   [[noreturn]] void refuse(const char* field, const std::string& found, const std::string& wanted) const {
     throw Error(ErrorKind::peer, fmt::format("{}: field \"{}\" is {}; wanted: {}", what, field, found, wanted));
+  }
+  /// Discarded if `text` is not JSON.
+  static json parse_unique(std::string_view text, const std::string& what) {
+    UniqueKeys keys;
+    auto on_event = [&](int, json::parse_event_t event, json& parsed) {
+      if (event == json::parse_event_t::object_start) keys.open_object();
+      if (event == json::parse_event_t::object_end) keys.close_object();
+      if (event == json::parse_event_t::key && !keys.add(parsed.get<std::string>()))
+        throw Error(ErrorKind::peer, fmt::format("{}: field {} stands twice in one object", what, shown(parsed)));
+      return true;
+    };
+    return json::parse(text, on_event, false);
   }
   /// What was found, short and printable.
   static std::string shown(const json& value) {
@@ -59,7 +72,7 @@ CheckedJson CheckedJson::parse(std::string_view text, std::string what) {
   } catch (const Error& error) {
     throw Error(ErrorKind::peer, fmt::format("{} is {}", what, error.what()));
   }
-  auto impl = std::make_unique<Impl>(Impl{json::parse(text, nullptr, false), std::move(what)});
+  auto impl = std::make_unique<Impl>(Impl{Impl::parse_unique(text, what), what});
   if (impl->object.is_discarded()) throw Error(ErrorKind::peer, fmt::format("{} is not JSON", impl->what));
   if (!impl->object.is_object()) throw Error(ErrorKind::peer, fmt::format("{} is not a JSON object", impl->what));
   return CheckedJson(std::move(impl));

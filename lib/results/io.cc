@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/unique_keys.h"
 #include "base/units.h"
 
 namespace railgauge::results {
@@ -184,6 +185,18 @@ void check_limits(std::string_view text, std::string_view what, const TextLimits
   }
 }
 
+/// Throws json::exception if `text` is not JSON, Error{data} for a key that stands twice in one object.
+json parse_unique(std::string_view text, std::string_view what) {
+  UniqueKeys keys;
+  return json::parse(text, [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.open_object();
+    if (event == json::parse_event_t::object_end) keys.close_object();
+    if (event == json::parse_event_t::key && !keys.add(parsed.get<std::string>()))
+      throw Error(ErrorKind::data, fmt::format("{}: the key {} stands twice in one object", what, found_text(parsed)));
+    return true;
+  });
+}
+
 std::string scalar_text(const ordered_json& value) { return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace); }
 
 /// Two spaces of indent; an object or array that holds only scalars and fits stands on one line.
@@ -256,7 +269,7 @@ std::string write_document(const std::function<void(Io&)>& body, Layout layout) 
 void read_document(std::string_view text, std::string_view what, const TextLimits& limits, const std::function<void(Io&)>& body) {
   check_limits(text, what, limits);
   try {
-    json root = json::parse(text);
+    json root = parse_unique(text, what);
     Reader reader(root, what);
     reader.open_object();
     body(reader);

@@ -125,6 +125,13 @@ TEST(Messages, EveryErrorKindCrosses) {
   EXPECT_EQ(failure_from_json(R"({"kind":"quantum","code":3,"stage":"run","text":"t"})").kind, ErrorKind::system);
 }
 
+TEST(Messages, AFieldThatStandsTwiceIsRefused) {
+  // RFC 8259 section 4: names within an object should be unique, what receivers do else is unpredictable. \u006f is o.
+  for (const char* body : {R"({"reason":"a","reason":"b"})", R"({"reason":"a","reas\u006fn":"b"})", R"({"reason":"a","more":[{"x":1},{"x":1,"x":2}]})"})
+    EXPECT_THAT(thrown_by([&] { stop_from_json(body); }).what(), HasSubstr("stands twice")) << body;
+  EXPECT_EQ(stop_from_json(R"({"reason":"a","more":[{"x":1},{"x":2,"y":{"x":3}}]})").reason, "a");
+}
+
 TEST(Messages, WhatIsNotJsonOrNoObjectIsRefused) {
   for (const char* body : {"", " ", "null", "3", "[]", "{", "{\"reason\":\"x\"}}", "{'reason':'x'}", "\xff\xfe", "{\"reason\":\"\xc3\x28\"}"}) {
     EXPECT_EQ(thrown_by([&] { stop_from_json(body); }).kind(), ErrorKind::peer) << body;

@@ -41,6 +41,16 @@ SideResult odd_side() {
   return side;
 }
 
+TEST(PlanJson, RefusesAKeyThatStandsTwice) {
+  std::string text = plan_to_json(plan::Plan{});
+  EXPECT_THAT(data_error([&] { plan_from_json("{\"label\":\"other\"," + text.substr(1)); }), HasSubstr("plan: the key \"label\" stands twice"));
+  // \u006c is l.
+  EXPECT_THAT(data_error([&] { plan_from_json("{\"\\u006cabel\":\"other\"," + text.substr(1)); }), HasSubstr("stands twice"));
+  auto inner = text.find("\"qps\":");
+  ASSERT_NE(inner, std::string::npos);
+  EXPECT_THAT(data_error([&] { plan_from_json(text.substr(0, inner) + "\"qps\":7," + text.substr(inner)); }), HasSubstr("\"qps\" stands twice"));
+}
+
 TEST(PlanJson, GoesThereAndBack) {
   plan::Plan plan;
   plan.label = "read 3 QPs \"odd\" ü";
