@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/units.h"
+#include "bench/byte_check.h"
 #include "bench/headline.h"
 #include "bench/signals.h"
 #include "bench/supervise.h"
@@ -111,6 +112,7 @@ void ClientSession::run(results::Measurement& m, const Prepared& p, Progress& pr
   end.side.role = "client";
   end.side.host = local_.node.facts.hostname;
   end.side.counters = counters.deltas();
+  check_bytes(end.transfers, server_.facts.hostname == local_.node.facts.hostname, end.side);
   m.sides.push_back(std::move(end.side));
   if (end.interrupted) {
     m.outcome = results::Outcome::partial;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -14,6 +15,17 @@ namespace railgauge::bench {
 
 enum class Side { client, server };
 
+/// What one direction of a run carried, warm-up and drain included.
+struct Moved {
+  std::uint64_t bytes = 0;              ///< payload
+  std::uint64_t messages = 0;
+  std::uint64_t packets = 0;            ///< at the path MTU, without acknowledgements
+};
+struct Transfers {
+  std::optional<Moved> sent;            ///< nothing: this side does not count it
+  std::optional<Moved> received;
+};
+
 /// What the supervising thread and the measuring threads of one side share while a measurement runs.
 struct RunControl {
   std::atomic<bool> stop{false};        ///< set by the supervisor: end now, keep what there is (Ctrl-C, peer vanished, deadline)
@@ -22,6 +34,7 @@ struct RunControl {
                                         ///< passive side sets it as run() begins. The supervisor then tells the peer.
   std::atomic<std::uint64_t> live_bytes{0};     ///< for the progress line; written by engines at interval ends, relaxed
   std::atomic<std::uint64_t> live_messages{0};
+  Transfers transfers;                  ///< written by the engine at the end of run(), read after it
 };
 
 /// One side of one measurement: owns every resource of it on this host. Life: construct (opens devices, allocates,

@@ -1,6 +1,6 @@
 # The engines and the session are a library of their own, so that tests can drive both sides in one process.
 add_library(railgauge_session STATIC
-  arguments.cc check_plans.cc client_run.cc client_session.cc connection_options.cc conversation.cc evaluate.cc headline.cc
+  arguments.cc check_plans.cc byte_check.cc client_run.cc client_session.cc connection_options.cc conversation.cc evaluate.cc headline.cc
   local_host.cc measured_path.cc nic_lock.cc plan_options.cc progress.cc publish.cc serve.cc server_session.cc signals.cc strict_options.cc
   supervise.cc
   check.cc measure_commands.cc rates_command.cc

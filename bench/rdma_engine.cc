@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <latch>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -270,10 +271,33 @@ class RdmaEngine final : public Engine {
     if (!failed) wait_for_peer(control, result);
     report(outcomes, active, result);
     if (plan_.verify) verify(working, outcomes, failed, result);
+    if (!result.error && plan_.metric != Metric::latency) control.transfers = count_transfers(working, outcomes);
     if (result.error) await_port_event();
     auto events = watcher_->events();
     report_events(events, began, result);
     blame_port({.name = fmt::format("port {} of {}", place_.port(), device_.name()), .state = port_state()}, events, began, result);
+  }
+
+  /// What the port's counters have to show for it.
+  Transfers count_transfers(const std::vector<RdmaGroup*>& working, const std::vector<GroupOutcome>& outcomes) const {
+    Transfers all;
+    auto add = [&](std::optional<Moved>& into, const Group& layout, const std::vector<std::uint64_t>& counts) {
+      if (counts.empty()) return;
+      if (!into) into.emplace();
+      auto messages = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+      auto mtu = static_cast<std::uint64_t>(agreement_.mtu_bytes);
+      into->bytes += messages * layout.message_bytes;
+      into->messages += messages;
+      into->packets += messages * ((layout.message_bytes + mtu - 1) / mtu);
+    };
+    for (std::size_t i = 0; i < working.size(); ++i) {
+      const Group& layout = working[i]->layout();
+      bool reads = layout.operation == Operation::read;
+      if (!reads && layout.operation != Operation::write && layout.operation != Operation::write_imm && layout.operation != Operation::send) continue;
+      add(reads ? all.received : all.sent, layout, outcomes[i].sent_counts);
+      add(all.received, layout, outcomes[i].received_counts);
+    }
+    return all;
   }
 
   /// A port that goes down fails requests before or after its event comes; the event is the better reason.

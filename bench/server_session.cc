@@ -9,6 +9,7 @@
 #include "bench/measured_path.h"
 #include "bench/nic_lock.h"
 #include "bench/signals.h"
+#include "bench/byte_check.h"
 #include "bench/supervise.h"
 #include "results/json.h"
 
@@ -76,6 +77,7 @@ class ServedMeasurement {
     end.side.role = "server";
     end.side.host = local_.node.facts.hostname;
     end.side.counters = counters.deltas();
+    check_bytes(end.transfers, conversation_.endpoints().local_address == conversation_.endpoints().peer_address, end.side);
     if (end.interrupted) end.side.warnings.push_back("cut short: " + *end.interrupted);
     conversation_.send(MessageType::result, results::side_result_to_json(end.side));
   }

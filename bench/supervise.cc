@@ -86,6 +86,7 @@ RunEnd supervise(Conversation& conversation, Engine& engine, Deadline deadline, 
     control.stop = true;
   }
   runner.join();
+  end.transfers = control.transfers;
   return end;
 }
 

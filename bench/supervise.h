@@ -11,6 +11,7 @@ namespace railgauge::bench {
 /// How this side's part of a run ended.
 struct RunEnd {
   results::SideResult side;             ///< this side's, always
+  Transfers transfers;
   std::optional<std::string> peer_result;   ///< body of the peer's result message, if it came already
   bool peer_failed = false;             ///< the peer sent a failure: no result will come
   bool peer_left = false;               ///< the peer stopped or said bye: no further measurement

@@ -97,6 +97,7 @@ void write_port(const fs::path& at, const PortDescription& port) {
   write_counters(at / "hw_counters", port.hw_counters,
                  {"out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err", "np_cnp_sent",
                   "rp_cnp_handled", "np_ecn_marked_roce_packets", "duplicate_request"});
+  put(at / "hw_counters/lifespan", "100");  // ms: how often the helper brings the files up to date
 }
 
 void write_device(const fs::path& root, SimDevice& device) {
