@@ -81,12 +81,21 @@ void EventWatcher::watch() noexcept {
   std::array<pollfd, 2> fds{{{.fd = context_->async_fd, .events = POLLIN, .revents = 0}, {.fd = stop_.get(), .events = POLLIN, .revents = 0}}};
   for (;;) {
     int n = ::poll(fds.data(), fds.size(), -1);  // ends by the eventfd, not by time
-    if (n < 0 && errno != EINTR) return;
+    if (n < 0 && errno != EINTR) return give_up(fmt::format("poll: {}", errno_text(errno)));
     if (n <= 0) continue;
     bool spent = fds[0].revents != 0 && !take_all();
     if (fds[1].revents != 0) return;
-    if (spent || (fds[0].revents & (POLLERR | POLLNVAL)) != 0) fds[0].fd = -1;
+    if (!spent && (fds[0].revents & (POLLERR | POLLNVAL)) == 0) continue;
+    fds[0].fd = -1;
+    give_up("the device's event channel is closed or broken");
   }
+}
+
+/// Without a word, a port that goes down from here on would look like one that stayed up.
+void EventWatcher::give_up(const std::string& why) {
+  log_warning("asynchronous events of the device are no longer seen: {}", why);
+  std::lock_guard lock(mutex_);
+  events_.push_back({Clock::now(), fmt::format("events of the device are no longer seen: {}", why), false, false});
 }
 
 /// False when there is nothing more to come: the channel is readable, but nothing can be read from it.

@@ -34,12 +34,13 @@ class EventWatcher {
 
   /// Set by the first fatal event.
   const std::atomic<bool>& broken() const noexcept { return broken_; }
-  /// What came so far, oldest first. Any thread.
+  /// What came so far, oldest first; also that none can be seen any more. Any thread.
   std::vector<AsyncEvent> events() const;
 
  private:
   void watch() noexcept;
   bool take_all() noexcept;
+  void give_up(const std::string& why);
   void keep(const ibv_async_event& event);
 
   ibv_context* context_;
