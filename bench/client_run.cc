@@ -55,10 +55,14 @@ void measure_all(results::Record& record, ClientSession& session, Work work, con
   note_differences(record, session);
 }
 
-void converse(results::Record& record, const ClientOptions& options, const LocalHost& local, const WorkMaker& make_work) {
+/// `stage` says how far it came, in the words of results::ErrorInfo.
+void converse(results::Record& record, const ClientOptions& options, const LocalHost& local, const WorkMaker& make_work, const char*& stage) {
   std::unique_ptr<LoopbackServer> own_server;
   if (options.self) own_server = std::make_unique<LoopbackServer>(local);
-  ClientSession session(call(options, own_server.get()), local);
+  stage = "connect";
+  auto channel = call(options, own_server.get());
+  stage = "control";
+  ClientSession session(std::move(channel), local);
   record.nodes.push_back(session.server());
   record.same_host = options.self || session.endpoints().local_address == session.endpoints().peer_address;
   measure_all(record, session, make_work(record.nodes[0], record.nodes[1]), options);
@@ -66,8 +70,8 @@ void converse(results::Record& record, const ClientOptions& options, const Local
 }
 
 /// Whatever ended the run, what was measured until then is kept.
-void note_error(results::Record& record, const Error& error) {
-  record.error = results::ErrorInfo{name_of(error.kind()), error.code(), "control", "client", error.what()};
+void note_error(results::Record& record, const Error& error, const char* stage) {
+  record.error = results::ErrorInfo{name_of(error.kind()), error.code(), stage, "client", error.what()};
   record.outcome = record.measurements.empty() ? results::Outcome::failed : results::Outcome::partial;
   log_error("{}", error.what());
 }
@@ -82,11 +86,12 @@ int run_client(const std::string& subcommand, const ClientOptions& options, cons
   auto record = new_record(subcommand, options, local);
   auto begin = Clock::now();
   try {
-    converse(record, options, local, make_work);
+    converse(record, options, local, make_work, stage);
   } catch (const Error& error) {
-    note_error(record, error);
+  const char* stage = "prepare";
+    note_error(record, error, stage);
   } catch (const std::exception& error) {
-    note_error(record, Error(ErrorKind::system, error.what()));
+    note_error(record, Error(ErrorKind::system, error.what()), stage);
   }
   record.wall = Clock::now() - begin;
   conclude_record(record);

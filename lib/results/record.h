@@ -33,7 +33,7 @@ const char* name_of(VerdictWord) noexcept;
 struct ErrorInfo {
   std::string kind;         ///< name_of(ErrorKind)
   int code = 0;
-  std::string stage;        ///< "prepare", "connect", "run", "verify", "control"
+  std::string stage;        ///< "prepare", "connect" (control channel or data path), "control" (the talk before measuring), "run", "verify"
   std::string side;         ///< "client", "server"
   std::string text;
   bool operator==(const ErrorInfo&) const = default;
