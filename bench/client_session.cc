@@ -18,8 +18,6 @@ namespace {
 
 using control::MessageType;
 
-constexpr std::chrono::seconds kStepBudget{30};
-constexpr std::chrono::seconds kRunMargin{15};
 // For the server's half of a run that was cut short: it lets what is in flight drain first.
 constexpr std::chrono::seconds kLastWords{10};
 // How long the server may take to free what the last measurement used.
@@ -99,7 +97,7 @@ ClientSession::Prepared ClientSession::prepare(const plan::Plan& plan) {
 
 void ClientSession::connect(const Prepared& p) {
   conversation_.send(MessageType::connect, control::offer_to_json(p.own_offer));
-  conversation_.work([&] { p.engine->connect(p.server_offer, Deadline::after(std::chrono::seconds(10))); });
+  conversation_.work([&] { p.engine->connect(p.server_offer, Deadline::after(kConnectBudget)); }, [&] { p.engine->cancel_connect(); });
   conversation_.expect(MessageType::connected, Deadline::after(kStepBudget), "connecting");
   conversation_.send(MessageType::start);
   conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "starting");

@@ -74,14 +74,46 @@ std::string Conversation::expect(control::MessageType wanted, Deadline deadline,
     throw Error(ErrorKind::timeout, fmt::format("{} did not answer in time while {}", peer(), step), ETIMEDOUT);
   }
   if (message->type == wanted) return std::move(message->body);
-  if (message->type == control::MessageType::bye) broken_ = true;
-  if (message->type == control::MessageType::failure) peer_failed_ = true;
-  control::throw_if_ended(*message, peer());
+  if (auto end = end_of(*message)) std::rethrow_exception(end);
   throw Error(ErrorKind::peer, fmt::format("{} sent \"{}\" where \"{}\" belongs ({})", peer(), control::name_of(message->type),
                                            control::name_of(wanted), step));
 }
 
-void Conversation::work(const std::function<void()>& task) {
+std::exception_ptr Conversation::end_of(const control::Message& message) {
+  if (message.type == control::MessageType::bye) broken_ = true;
+  if (message.type == control::MessageType::failure) peer_failed_ = true;
+  try {
+    control::throw_if_ended(message, peer());
+  } catch (...) {
+    return std::current_exception();
+  }
+  return {};
+}
+
+/// Waits for a task on another thread, beating; calls it off when its result is worth nothing any more, and says why.
+std::exception_ptr Conversation::attend(const control::WakeEvent& finished, const std::function<void()>& cancel) {
+  std::exception_ptr why;
+  const auto call_off = [&](std::exception_ptr reason) {
+    why = std::move(reason);
+    if (cancel) cancel();
+  };
+  try {
+    while (!finished.is_set()) {
+      const bool may_stop = !why && !stop_requested();  // once asked, its descriptor stays readable for ever
+      const std::array<int, 2> fds{finished.fd(), stop_fd()};
+      auto outcome = wait_beating(std::span(fds).first(may_stop ? 2 : 1), Deadline::after(std::chrono::seconds(1)));
+      const bool ends = outcome.message && !why && !finished.is_set() && control::ends_conversation(outcome.message->type);
+      if (ends) call_off(end_of(*outcome.message));
+      else if (outcome.message) early_.push_back(std::move(*outcome.message));
+      if (may_stop && !why && stop_requested()) call_off(std::make_exception_ptr(stopped_here()));
+    }
+  } catch (...) {
+    call_off(std::current_exception());
+  }
+  return why;
+}
+
+void Conversation::work(const std::function<void()>& task, const std::function<void()>& cancel) {
   control::WakeEvent finished;
   std::exception_ptr failure;
   std::thread worker([&] {
@@ -92,21 +124,9 @@ void Conversation::work(const std::function<void()>& task) {
     }
     finished.set();
   });
-  std::exception_ptr lost;
-  std::deque<control::Message> arrived;
-  try {
-    // Not woken by a wish to stop: the task ends by itself, within its deadlines.
-    while (!finished.is_set()) {
-      std::array<int, 1> fds{finished.fd()};
-      auto outcome = wait_beating(fds, Deadline::after(std::chrono::seconds(1)));
-      if (outcome.message) arrived.push_back(std::move(*outcome.message));
-    }
-  } catch (...) {
-    lost = std::current_exception();
-  }
+  const auto called_off = attend(finished, cancel);
   worker.join();
-  for (auto& message : arrived) early_.push_back(std::move(message));
-  if (lost) std::rethrow_exception(lost);
+  if (called_off) std::rethrow_exception(called_off);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,6 +12,13 @@
 #include "control/messages.h"
 
 namespace railgauge::bench {
+
+/// The peer's answer to one step; its own work in it has deadlines of 10 s and less.
+inline constexpr std::chrono::seconds kStepBudget{30};
+/// Engine::connect on either side.
+inline constexpr std::chrono::seconds kConnectBudget{10};
+/// What a run may take beyond plan::expected_wall_time, on either side: start of threads, first bytes, last words.
+inline constexpr std::chrono::seconds kRunMargin{15};
 
 /// One talk over a channel, from either side. Every wait beats the heart, notices a peer that vanished within 5 s, and
 /// ends when the user asks to stop. One thread.
@@ -30,8 +38,10 @@ class Conversation {
   std::optional<control::Message> next(Deadline deadline);
 
   /// Runs `task` on a thread of its own and keeps the heart beating until it returns; its exception comes out here.
-  /// Messages that arrive meanwhile wait for `expect`. `task` must end by itself (it has its own deadlines).
-  void work(const std::function<void()>& task);
+  /// Messages that arrive meanwhile wait for `expect`. When the peer gives up or vanishes, or the user asks to stop, `cancel`
+  /// is called on this thread and that is what comes out, as from `expect`. `task` must end by itself all the same (it has
+  /// its own deadlines).
+  void work(const std::function<void()>& task, const std::function<void()>& cancel = {});
 
   /// True once a failure of the peer has come out of expect() since the last forget_failure(): the peer has given up the
   /// step by itself and waits for the next one, no answer follows.
@@ -48,6 +58,9 @@ class Conversation {
   std::optional<control::Message> wait(int wake_fd, Deadline deadline);
 
  private:
+  /// What a failure, stop, busy or bye of the peer stands for, noted; nothing for other messages.
+  std::exception_ptr end_of(const control::Message& message);
+  std::exception_ptr attend(const control::WakeEvent& finished, const std::function<void()>& cancel);
   control::WaitOutcome wait_beating(std::span<const int> wake_fds, Deadline deadline);
 
   control::Channel channel_;

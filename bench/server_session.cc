@@ -19,8 +19,6 @@ namespace {
 using control::MessageType;
 
 constexpr std::chrono::seconds kIdleBudget{120};
-constexpr std::chrono::seconds kStepBudget{30};
-constexpr std::chrono::seconds kRunMargin{15};
 
 control::Failure failure_of(const Error& error, const char* stage) {
   return {.kind = error.kind(), .code = error.code(), .stage = stage, .text = error.what()};
@@ -63,7 +61,7 @@ class ServedMeasurement {
   void connect() {
     stage_ = "connect";
     auto peer_offer = control::offer_from_json(conversation_.expect(MessageType::connect, Deadline::after(kStepBudget), "preparing"));
-    conversation_.work([&] { engine_->connect(peer_offer, Deadline::after(std::chrono::seconds(10))); });
+    conversation_.work([&] { engine_->connect(peer_offer, Deadline::after(kConnectBudget)); }, [&] { engine_->cancel_connect(); });
     conversation_.send(MessageType::connected);
   }
 

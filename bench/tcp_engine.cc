@@ -14,6 +14,7 @@
 #include "bench/tcp_links.h"
 #include "bench/tcp_ping.h"
 #include "bench/tcp_placement.h"
+#include "control/heartbeat.h"
 #include "tcp/data_listener.h"
 
 namespace railgauge::bench {
@@ -51,7 +52,7 @@ class TcpEngine final : public Engine {
 
   void connect(const transport::Offer& peer, Deadline deadline) override {
     if (side_ == Side::server) {
-      links_ = accept_links(plan_, *listener_, deadline);
+      links_ = accept_links(plan_, *listener_, deadline, cancelled_.fd());
       listener_.reset();
     } else {
       connect_to_server(peer, deadline);
@@ -60,6 +61,8 @@ class TcpEngine final : public Engine {
     if (!links_.to_client.empty()) to_client_.emplace(flow_setup(links_.to_client, side_ == Side::server));
     if (links_.round_trip) ping_.emplace(plan_, *links_.round_trip, cpus_.round_trip);
   }
+
+  void cancel_connect() noexcept override { cancelled_.set(); }
 
   results::SideResult run(RunControl& control) noexcept override {
     results::SideResult result;
@@ -143,6 +146,7 @@ class TcpEngine final : public Engine {
   std::string local_address_;
   std::string peer_address_;
   TcpPlacement cpus_;
+  control::WakeEvent cancelled_;
   std::optional<tcp::DataListener> listener_;
   TcpLinks links_;
   std::optional<Flow> to_server_;

@@ -123,9 +123,9 @@ TcpLinks connect_links(const plan::Plan& plan, const tcp::Endpoint& server, cons
   return links;
 }
 
-TcpLinks accept_links(const plan::Plan& plan, tcp::DataListener& listener, Deadline deadline) {
+TcpLinks accept_links(const plan::Plan& plan, tcp::DataListener& listener, Deadline deadline, int cancel_fd) {
   TcpLinks links;
-  for (auto& accepted : listener.accept_all(wanted_streams(plan), deadline)) {
+  for (auto& accepted : listener.accept_all(wanted_streams(plan), deadline, cancel_fd)) {
     if (links.settings.empty()) note_addresses(links, accepted.fd.get());
     add(links, plan, Side::server, accepted.name, std::move(accepted.fd));
   }

@@ -36,8 +36,8 @@ int threads_of(const plan::Plan& plan) noexcept;
 TcpLinks connect_links(const plan::Plan& plan, const tcp::Endpoint& server, const std::optional<tcp::Endpoint>& source, const tcp::Nonce& nonce,
                        Deadline deadline);
 
-/// The server's side: accepts each stream. Throws Error.
-TcpLinks accept_links(const plan::Plan& plan, tcp::DataListener& listener, Deadline deadline);
+/// The server's side: accepts each stream. Throws Error, at once when `cancel_fd` is readable.
+TcpLinks accept_links(const plan::Plan& plan, tcp::DataListener& listener, Deadline deadline, int cancel_fd);
 
 /// What the server's listener and every connection of this side shall be set to. Throws Error{usage}.
 tcp::SocketSettings settings_of(const plan::Plan& plan, Side side);

@@ -65,7 +65,7 @@ void DataListener::seat(Pending& pending, std::vector<AcceptedStream>& seats) {
   seat->fd = std::move(pending.fd);
 }
 
-std::vector<AcceptedStream> DataListener::accept_all(const std::vector<StreamName>& wanted, Deadline deadline) {
+std::vector<AcceptedStream> DataListener::accept_all(const std::vector<StreamName>& wanted, Deadline deadline, int cancel_fd) {
   std::vector<AcceptedStream> seats;
   for (const auto& name : wanted) seats.push_back(AcceptedStream{name, UniqueFd()});
   const auto taken = [&] { return std::count_if(seats.begin(), seats.end(), [](const AcceptedStream& s) { return bool(s.fd); }); };
@@ -75,11 +75,13 @@ std::vector<AcceptedStream> DataListener::accept_all(const std::vector<StreamNam
                   fmt::format("{} of {} data connections came to {} in time; {} turned away with a wrong hello, {} silent", taken(), seats.size(),
                               local_endpoint(fd_.get()).text(), strangers_.wrong_hello, strangers_.silent + pending_.size()));
     }
-    std::vector<pollfd> entries{{fd_.get(), POLLIN, 0}};
+    std::vector<pollfd> entries{{cancel_fd, POLLIN, 0}, {fd_.get(), POLLIN, 0}};  // poll(2) passes over a negative one
     for (const auto& p : pending_) entries.push_back({p.fd.get(), POLLIN, 0});
     Deadline next = deadline;
     for (const auto& p : pending_) next = next.sooner(p.deadline);
     if (::poll(entries.data(), entries.size(), next.poll_timeout_ms()) < 0 && errno != EINTR) throw system_error("poll", errno);
+    if (entries.front().revents != 0)
+      throw Error(ErrorKind::peer, fmt::format("{} of {} data connections had come when the rest was called off", taken(), seats.size()), ECANCELED);
     std::erase_if(pending_, [&](Pending& p) {
       const Step step = read_hello(p);
       if (step == Step::done) seat(p, seats);

@@ -30,8 +30,9 @@ class DataListener {
   std::uint16_t port() const { return local_endpoint(fd_.get()).port(); }
   const Nonce& nonce() const noexcept { return nonce_; }
   /// Accepts until each of `wanted` has come, in that order in the result. A stranger, silent or wrong, never holds up the
-  /// others. Throws Error{timeout} saying how many came and how many were turned away.
-  std::vector<AcceptedStream> accept_all(const std::vector<StreamName>& wanted, Deadline deadline);
+  /// others. Throws Error{timeout} saying how many came and how many were turned away, Error{peer} as soon as `cancel_fd`
+  /// (−1: none) is readable.
+  std::vector<AcceptedStream> accept_all(const std::vector<StreamName>& wanted, Deadline deadline, int cancel_fd = -1);
   const Strangers& strangers() const noexcept { return strangers_; }
 
  private:

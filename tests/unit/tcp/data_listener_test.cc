@@ -1,6 +1,8 @@
 #include "tcp/data_listener.h"
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -104,6 +106,27 @@ TEST(DataListener, SaysHowManyCameWhenTimeIsUp) {
     EXPECT_NE(std::string(error.what()).find("1 of 2"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("1 silent"), std::string::npos) << error.what();
   }
+}
+
+TEST(DataListener, EndsAtOnceWhenCalledOff) {
+  Server server;
+  const UniqueFd cancel(::eventfd(0, EFD_CLOEXEC));
+  const auto first = server.open(server.listener.nonce(), {StreamRole::round_trip, 0});
+  std::thread peer([&] {
+    std::this_thread::sleep_for(milliseconds(30));
+    const std::uint64_t one = 1;
+    EXPECT_EQ(::write(cancel.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  });
+  const auto begin = Clock::now();
+  try {
+    server.listener.accept_all(server.wanted, Deadline::after(seconds(20)), cancel.get());
+    ADD_FAILURE() << "one stream never came";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::peer);
+    EXPECT_NE(std::string(error.what()).find("1 of 2"), std::string::npos) << error.what();
+  }
+  EXPECT_LT(Clock::now() - begin, seconds(10));
+  peer.join();
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+#include "bench/conversation.h"
+
+#include <atomic>
+
+#include "control/messages.h"
+#include "unit/control/support.h"
+
+namespace railgauge::bench {
+namespace {
+
+using namespace control::testing;
+using control::MessageType;
+using ::testing::HasSubstr;
+
+/// A conversation and the other end of its channel.
+struct Talk {
+  ChannelPair pair = channel_pair();
+  Conversation here{std::move(pair.server)};
+  std::atomic<bool> called_off{false};
+
+  /// What comes out of a step that waits for the peer for up to 20 s.
+  Error end_of_a_step() {
+    return thrown_by([&] {
+      here.work(
+          [&] {
+            if (!soon_true([&] { return called_off.load(); })) throw Error(ErrorKind::timeout, "nobody called it off");
+            throw Error(ErrorKind::peer, "0 of 3 data connections had come");
+          },
+          [&] { called_off = true; });
+    });
+  }
+};
+
+TEST(Conversation, CallsAStepOffWhenThePeerHasFailed) {
+  Talk talk;
+  talk.pair.client.send(MessageType::failure, control::to_json(control::Failure{ErrorKind::system, EMFILE, "connect", "no descriptor left"}), soon());
+  Error error = talk.end_of_a_step();
+  EXPECT_EQ(error.kind(), ErrorKind::system);
+  EXPECT_EQ(error.code(), EMFILE);
+  EXPECT_THAT(error.what(), HasSubstr("no descriptor left"));
+  EXPECT_TRUE(talk.here.peer_failed());
+  EXPECT_FALSE(talk.here.broken());
+}
+
+TEST(Conversation, CallsAStepOffWhenThePeerHasGone) {
+  Talk talk;
+  { control::Channel gone = std::move(talk.pair.client); }
+  EXPECT_THAT(talk.end_of_a_step().what(), HasSubstr("closed"));
+  EXPECT_TRUE(talk.here.broken());
+}
+
+TEST(Conversation, KeepsOtherMessagesForLater) {
+  Talk talk;
+  talk.pair.client.send(MessageType::connect, "{}", soon());
+  talk.here.work([] { std::this_thread::sleep_for(milliseconds(20)); });
+  EXPECT_EQ(talk.here.expect(MessageType::connect, soon(), "testing"), "{}");
+}
+
+TEST(Conversation, GivesOutTheStepsOwnFailure) {
+  Talk talk;
+  EXPECT_THAT(thrown_by([&] { talk.here.work([] { throw Error(ErrorKind::usage, "of its own"); }); }).what(), HasSubstr("of its own"));
+  EXPECT_FALSE(talk.here.peer_failed());
+}
+
+}  // namespace
+}  // namespace railgauge::bench
