@@ -64,8 +64,11 @@ void converse(results::Record& record, const ClientOptions& options, const Local
   stage = "control";
   ClientSession session(std::move(channel), local);
   record.nodes.push_back(session.server());
-  record.same_host = options.self || session.endpoints().local_address == session.endpoints().peer_address;
-  measure_all(record, session, make_work(record.nodes[0], record.nodes[1]), options);
+  record.same_host = options.self || one_host(session.endpoints().local_address, session.endpoints().peer_address);
+  stage = "prepare";
+  auto work = make_work(record.nodes[0], record.nodes[1]);
+  stage = "run";
+  measure_all(record, session, std::move(work), options);
   session.close();
 }
 
@@ -85,10 +88,10 @@ int run_client(const std::string& subcommand, const ClientOptions& options, cons
   local.node.role = "client";
   auto record = new_record(subcommand, options, local);
   auto begin = Clock::now();
+  const char* stage = "prepare";
   try {
     converse(record, options, local, make_work, stage);
   } catch (const Error& error) {
-  const char* stage = "prepare";
     note_error(record, error, stage);
   } catch (const std::exception& error) {
     note_error(record, Error(ErrorKind::system, error.what()), stage);

@@ -57,6 +57,14 @@ class Engine {
   virtual results::SideResult run(RunControl& control) noexcept = 0;
 };
 
+/// The warning of an open loop that could not keep to its schedule: `unsent` messages due in the window were never sent.
+std::string unsent_text(std::uint64_t unsent);
+
+/// Both ends of a control connection have one address: one host, whose CPUs and NICs both sides share. Numeric addresses.
+inline bool one_host(const std::string& local_address, const std::string& peer_address) noexcept {
+  return !local_address.empty() && local_address == peer_address;
+}
+
 /// Opens this side of a verbs measurement (bench/rdma_engine.cc). `local` is this host's snapshot; `server_address` and
 /// `peer_address` are numeric IP addresses of the control connection, used to choose GIDs. Throws Error.
 std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "host/device_choice.h"
 #include "host/parse.h"
 #include "host/snapshot.h"
 
@@ -28,6 +29,11 @@ void refuse_missing_places(const plan::Placement& wish, Side side, const host::S
 
 }  // namespace
 
+std::string unsent_text(std::uint64_t unsent) {
+  return fmt::format("the path did not keep up with the schedule: {} messages that were due in the window were never sent and are in no "
+                     "percentile; use a lower --load-rate", unsent);
+}
+
 std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
                                     const std::string& peer_address) {
   refuse_missing_places(side == Side::client ? plan.client : plan.server, side, local);
@@ -35,9 +41,16 @@ std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const hos
   return make_tcp_engine(plan, side, local, local_address, peer_address);
 }
 
-std::string MeasuredPath::nic() const {
-  if (used.device) return *used.device;
-  return used.netdev.value_or("tcp");
+std::string nic_of(const plan::Plan& plan, Side side, const host::Snapshot& facts, const std::string& local_address) {
+  const plan::Placement& wish = side == Side::client ? plan.client : plan.server;
+  if (plan.transport == plan::Transport::rdma) {
+    // A replayed tree need not have the device that the engine will find.
+    if (facts.rdma_devices.empty()) return wish.device.value_or("rdma");
+    return host::choose_device(facts, {.device = wish.device, .port = wish.port, .local_ip = local_address, .peer_link_layer = {}}).device;
+  }
+  if (wish.interface) return *wish.interface;
+  const auto* netdev = host::find_netdev_by_address(facts, local_address);
+  return netdev != nullptr ? netdev->name : "tcp";
 }
 
 MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,

@@ -15,9 +15,11 @@ std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const hos
 /// What one side of a measurement uses on its host.
 struct MeasuredPath {
   host::UsedPath used;
-  /// What the one-measurement-at-a-time lock is named after: the RDMA device, else the interface, else "tcp".
-  std::string nic() const;
 };
+
+/// What the one-measurement-at-a-time lock of a side is named after, known before its engine takes anything: the RDMA device
+/// that it will choose (else "rdma"), the interface (else "tcp"). Throws Error{usage, unsupported} as the choice of a device does.
+std::string nic_of(const plan::Plan& plan, Side side, const host::Snapshot& facts, const std::string& local_address);
 
 /// From a side's own offer and facts. `local_address` is its end of the control connection.
 MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,

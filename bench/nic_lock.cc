@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cctype>
 #include <cerrno>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "control/acceptor.h"
 
 namespace railgauge::bench {
 
@@ -36,21 +40,31 @@ UniqueFd open_lock(const std::string& path, const std::string& nic) {
   return fd;
 }
 
+/// Who holds the lock and for how long, as its holder wrote it: "<end on Clock, ns> <words>".
+std::string holder_in(int fd) {
+  std::array<char, 160> text{};
+  const auto n = ::pread(fd, text.data(), text.size() - 1, 0);
+  const std::string_view written(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::int64_t until = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), until);
+  if (error != std::errc() || end == written.data() + written.size()) return "another railgauge";  // it is just writing
+  const std::string_view words = written.substr(static_cast<std::size_t>(end - written.data()) + 1);
+  return fmt::format("{}, {}", printable(words), control::time_left_text(Clock::time_point(Clock::duration(until))));
+}
+
 }  // namespace
 
-NicLock::NicLock(const std::string& nic, const std::string& holder) {
+NicLock::NicLock(const std::string& nic, const std::string& holder, Clock::time_point until) {
   std::string name;
   for (char c : nic) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   std::string path = fmt::format("/tmp/railgauge-{}.lock", name);
   fd_ = open_lock(path, nic);
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-    std::array<char, 160> text{};
-    auto n = ::pread(fd_.get(), text.data(), text.size() - 1, 0);
-    throw Error(ErrorKind::peer, fmt::format("{} is busy with {}; one measurement at a time per NIC", nic,
-                                             n > 0 ? text.data() : "another railgauge"), EBUSY);
-  }
+  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(ErrorKind::peer, fmt::format("{} is busy with {}; one measurement at a time per NIC", nic, holder_in(fd_.get())), EBUSY);
+  // Clock counts from the start of the machine, so that its numbers mean the same in every process.
+  const auto text = fmt::format("{} {}", until.time_since_epoch().count(), holder);
   if (::ftruncate(fd_.get(), 0) == 0) {
-    [[maybe_unused]] auto n = ::pwrite(fd_.get(), holder.data(), holder.size(), 0);
+    [[maybe_unused]] auto n = ::pwrite(fd_.get(), text.data(), text.size(), 0);
   }
 }
 

@@ -36,7 +36,7 @@ class RdmaPlace {
   const std::string& device() const { return *placement_.device; }
   int port() const { return *placement_.port; }
   /// Both ends of the control connection have one address.
-  bool same_host() const { return !request_.local_address.empty() && request_.local_address == request_.peer_address; }
+  bool same_host() const { return one_host(request_.local_address, request_.peer_address); }
   /// The CPU of one measuring thread; −1: not bound.
   int cpu_of(std::size_t thread) const { return placement_.cpus.empty() ? -1 : placement_.cpus[thread % placement_.cpus.size()]; }
 

@@ -48,13 +48,15 @@ class ServedMeasurement {
 
   void prepare(const plan::Plan& plan) {
     const auto& ends = conversation_.endpoints();
+    // Before the engine takes memory and QPs that the measurement under way may need.
+    lock_.emplace(nic_of(plan, Side::server, local_.node.facts, ends.local_address),
+                  fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan));
     transport::Offer offer;
     conversation_.work([&] {
       engine_ = make_engine(plan, Side::server, local_.node.facts, ends.local_address, ends.peer_address);
       offer = engine_->offer(nullptr);
     });
     path_ = measured_path(plan, offer, local_.node.facts, ends.local_address);
-    lock_ = std::make_unique<NicLock>(path_.nic(), fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()));
     conversation_.send(MessageType::prepared, control::offer_to_json(offer));
   }
 
@@ -85,7 +87,7 @@ class ServedMeasurement {
   const SetBusy& set_busy_;
   const char* stage_ = "prepare";
   MeasuredPath path_;
-  std::unique_ptr<NicLock> lock_;
+  std::optional<NicLock> lock_;
   std::unique_ptr<Engine> engine_;
 };
 

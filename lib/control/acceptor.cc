@@ -94,9 +94,7 @@ class Acceptor::Impl {
 
   std::string busy_text() const {
     if (what_.empty()) return fmt::format("busy with another client, {}; try again in a moment", whom_);
-    auto left = std::chrono::ceil<std::chrono::seconds>(Deadline(until_).remaining()).count();
-    return left > 0 ? fmt::format("busy with {} for {}, for about {} s more", what_, whom_, left)
-                    : fmt::format("busy with {} for {}, about to end", what_, whom_);
+    return fmt::format("busy with {} for {}, {}", what_, whom_, time_left_text(until_));
   }
 
   WakeEvent stop_;
@@ -111,6 +109,11 @@ class Acceptor::Impl {
   Door door_;
   std::thread thread_;  // last: runs on all the others
 };
+
+std::string time_left_text(Clock::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::seconds>(Deadline(until).remaining()).count();
+  return left > 0 ? fmt::format("for about {} s more", left) : "about to end";
+}
 
 Acceptor::Acceptor(const AcceptorOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Acceptor::~Acceptor() = default;

@@ -35,6 +35,9 @@ struct AcceptorCounts {
   std::uint64_t told_busy = 0;
 };
 
+/// "for about 7 s more", or "about to end": what those who must wait are told.
+std::string time_left_text(Clock::time_point until);
+
 /// Listens and runs every handshake in one thread of its own, so that neither half-open peers nor a running measurement
 /// hold up the next client. Serves one client at a time: while one is served, others that prove the token are told
 /// "busy with <what> for <whom>, for about N s more" and closed. No peer's behaviour ends the thread.
