@@ -12,12 +12,6 @@ namespace {
 using results::Measurement;
 using results::SideResult;
 
-const SideResult* side_of(const Measurement& m, const char* role) {
-  for (const auto& side : m.sides)
-    if (side.role == role) return &side;
-  return nullptr;
-}
-
 /// What arrived at `receiver` from `sender`: counted where it arrived if that side counts, else where it completed. A read
 /// completes at the receiver, who initiates it.
 std::optional<stats::ThroughputSummary> flow(const plan::Plan& plan, const SideResult* sender, const SideResult* receiver) {

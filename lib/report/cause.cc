@@ -106,12 +106,6 @@ std::string netdev_of(const host::RdmaDevice& device, const SideResult& side) {
   return device.netdevs.empty() ? std::string() : device.netdevs.front();
 }
 
-const SideResult* side_of(const Measurement& measurement, const std::string& role) {
-  for (const SideResult& side : measurement.sides)
-    if (side.role == role) return &side;
-  return nullptr;
-}
-
 /// The MTU commands of the hosts whose interface is smaller than RoCE path MTU 4096 needs.
 std::vector<std::string> mtu_remedies(const Measurement& measurement, const Record& record) {
   // 4096 B and the 96 B the kernel takes off for headers (include/rdma/ib_addr.h, iboe_get_mtu).

@@ -25,4 +25,10 @@ const char* name_of(VerdictWord word) noexcept {
   return "inconclusive";
 }
 
+const SideResult* side_of(const Measurement& measurement, std::string_view role) noexcept {
+  for (const SideResult& side : measurement.sides)
+    if (side.role == role) return &side;
+  return nullptr;
+}
+
 }  // namespace railgauge::results

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -134,6 +135,9 @@ struct Provenance {
   std::string version;                      ///< "0.1.0"
   std::string commit;                       ///< "unknown" outside a checkout
   std::string compiler;
+/// The side of that role ("client", "server"); null if there is none.
+const SideResult* side_of(const Measurement& measurement, std::string_view role) noexcept;
+
   std::string flags;
   std::string build_type;
   std::map<std::string, std::string> libraries;   ///< "rdma-core" → "44.0", "fmt" → …
