@@ -130,14 +130,14 @@ struct Measurement {
   std::optional<ErrorInfo> error;
 };
 
+/// The side of that role ("client", "server"); null if there is none.
+const SideResult* side_of(const Measurement& measurement, std::string_view role) noexcept;
+
 /// Who built and ran the tool.
 struct Provenance {
   std::string version;                      ///< "0.1.0"
   std::string commit;                       ///< "unknown" outside a checkout
   std::string compiler;
-/// The side of that role ("client", "server"); null if there is none.
-const SideResult* side_of(const Measurement& measurement, std::string_view role) noexcept;
-
   std::string flags;
   std::string build_type;
   std::map<std::string, std::string> libraries;   ///< "rdma-core" → "44.0", "fmt" → …
