@@ -55,8 +55,8 @@ void report_latency(const GroupOutcome& outcome, SideResult& result) {
   result.loaded_latency = stats::latency_summary(*outcome.from_intended);
   result.histogram = outcome.from_intended->histogram.to_data();
   result.late_sends = outcome.late_sends;
-  if (outcome.unsent > 0)
-    result.warnings.push_back(fmt::format("{} scheduled messages were never sent, because the run ended early", outcome.unsent));
+  result.unsent = outcome.unsent;
+  if (outcome.unsent > 0) result.warnings.push_back(unsent_text(outcome.unsent));
 }
 
 }  // namespace

@@ -212,7 +212,10 @@ void TcpEngine::note_ping(PingResult ping, results::SideResult& result) const {
   if (side_ == Side::client) {
     result.latency = std::move(ping.latency);
     result.loaded_latency = std::move(ping.from_intended);
-    if (result.loaded_latency) result.late_sends = ping.outcome.late_sends;
+    if (result.loaded_latency) {
+      result.late_sends = ping.outcome.late_sends;
+      result.unsent = ping.outcome.unsent;
+    }
     result.histogram = std::move(ping.histogram);
     result.verification = ping.verification;
   }

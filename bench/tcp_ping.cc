@@ -100,6 +100,7 @@ PingResult Ping::measure(RunControl& control) noexcept {
   result.latency = stats::latency_summary(from_send);
   if (open_loop) result.from_intended = stats::latency_summary(from_intended);
   result.histogram = (open_loop ? from_intended : from_send).histogram.to_data();
+  if (result.outcome.unsent > 0) result.warnings.push_back(unsent_text(result.outcome.unsent));
   if (result.outcome.unanswered > 0) {
     result.warnings.push_back(
         fmt::format("{} messages of the window were not answered by its end and are in no percentile", result.outcome.unanswered));

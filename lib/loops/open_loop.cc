@@ -1,6 +1,7 @@
 #include "loops/open_loop.h"
 
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "loops/poll.h"
@@ -9,6 +10,9 @@ namespace railgauge::loops {
 namespace {
 
 using transport::Completion;
+
+/// How long what is overdue is still sent after the last instant of the schedule.
+constexpr nanoseconds kDrainTime = std::chrono::seconds(1);
 
 class OpenLoop {
  public:
@@ -30,6 +34,10 @@ class OpenLoop {
     progress_ = begin_;
     intended_.start(begin_);
     posted_.start(begin_);
+    schedule_end_ = settings_.latency.iterations == 0
+                        ? intended_.end_tick()
+                        : intended_.window_tick() + static_cast<std::uint64_t>(static_cast<double>(settings_.latency.iterations) * period_ticks_);
+    give_up_ = schedule_end_ + clock_.ticks_of(kDrainTime);
     while (turn()) {
     }
     outcome_.latency.rounds = completed_;
@@ -42,11 +50,12 @@ class OpenLoop {
     return begin_ + static_cast<std::uint64_t>(static_cast<double>(k) * period_ticks_);
   }
   bool more() const noexcept {
-    return instant(sent_) < intended_.end_tick() && (settings_.latency.iterations == 0 || window_sent_ < settings_.latency.iterations);
+    return !late_ && instant(sent_) < intended_.end_tick() && (settings_.latency.iterations == 0 || window_sent_ < settings_.latency.iterations);
   }
 
   bool turn() noexcept {
     std::uint64_t now = clock_.now();
+    late_ = late_ || now >= give_up_;
     while (more() && instant(sent_) <= now && sent_ - completed_ < settings_.latency.ring) {
       if (!post(now)) return false;
       now = clock_.now();
@@ -92,9 +101,10 @@ class OpenLoop {
 
   bool end(Ending ending) noexcept {
     outcome_.latency.ending = ending;
-    if (ending == Ending::finished) return false;
-    std::uint64_t until = std::min(clock_.now(), intended_.end_tick());
-    if (until > instant(sent_)) outcome_.unsent = static_cast<std::uint64_t>(static_cast<double>(until - instant(sent_)) / period_ticks_) + 1;
+    if (ending == Ending::finished && !late_) return false;
+    const std::uint64_t until = std::min(clock_.now(), schedule_end_);
+    const std::uint64_t first = std::max(instant(sent_), intended_.window_tick());
+    if (until > first) outcome_.unsent = static_cast<std::uint64_t>(std::ceil(static_cast<double>(until - first) / period_ticks_));
     return false;
   }
   bool fail(const Fault& fault) noexcept {
@@ -116,6 +126,9 @@ class OpenLoop {
   OpenLoopOutcome outcome_;
   std::uint64_t begin_ = 0;
   std::uint64_t progress_ = 0;
+  std::uint64_t schedule_end_ = 0;
+  std::uint64_t give_up_ = 0;
+  bool late_ = false;  // past give_up_: nothing more is sent
   std::uint64_t sent_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t window_sent_ = 0;

@@ -14,9 +14,10 @@ struct OpenLoopSettings {
 struct OpenLoopOutcome {
   LatencyOutcome latency;
   std::uint64_t late_sends = 0;         ///< in the window
-  std::uint64_t unsent = 0;             ///< instants in the window that no request was posted for, because the loop was stopped or failed
+  std::uint64_t unsent = 0;             ///< instants in the window, as far as the loop came, that no request was posted for
 };
 
+/// Ends at most 1 s after the last instant (and what is in flight then), however much of the schedule the queue has not taken.
 /// `from_intended`: samples from the intended instant to the completion; `from_posted`: from the post. Lane 0.
 OpenLoopOutcome send_by_schedule(transport::WorkQueue& queue, const OpenLoopSettings& settings, Flags flags, const TickClock& clock,
                                  stats::LatencyRecorder& from_intended, stats::LatencyRecorder& from_posted, Live live);

@@ -12,8 +12,8 @@ namespace {
 constexpr unsigned kLookEvery = 1024;
 /// Open loop: so many messages may be under way; beyond it sends wait and count as late.
 constexpr std::uint64_t kMaxOutstanding = 4096;
-/// Open loop: how long replies are waited for after the last send.
-constexpr Clock::duration kReplyTime = std::chrono::seconds(1);
+/// Open loop: how long what is overdue is still sent after the last due time, and then replies are waited for.
+constexpr Clock::duration kDrainTime = std::chrono::seconds(1);
 constexpr Clock::duration kLate = std::chrono::microseconds(100);
 
 /// The number of a message stands in its first (at most eight) bytes, little endian.
@@ -144,10 +144,9 @@ Schedule schedule_of(const RoundTripJob& job) noexcept {
 }
 
 /// Sends what is due; false on a failure.
-bool send_due(const RoundTripJob& job, Schedule& s, RoundTripOutcome& outcome) noexcept {
+bool send_due(const RoundTripJob& job, Schedule& s, RoundTripOutcome& outcome, Clock::time_point now) noexcept {
   if (s.sent == s.total || s.sent - s.answered >= kMaxOutstanding) return true;
   const bool fresh = s.out_offset == 0;
-  const auto now = Clock::now();
   const auto due = s.due(s.sent);
   if (fresh && now < due) return true;
   if (fresh) number(job.message, s.sent);
@@ -200,6 +199,16 @@ bool take_reply(const RoundTripJob& job, Schedule& s, RoundTripOutcome& outcome,
   return true;
 }
 
+/// Says what became of the schedule. Stopped early, it reaches to now.
+void note_rest(const Schedule& s, RoundTripOutcome& outcome) noexcept {
+  const std::uint64_t measured_sent = s.sent > s.warm_up_count ? s.sent - s.warm_up_count : 0;
+  outcome.unanswered = measured_sent - std::min(measured_sent, outcome.recorded);
+  const auto elapsed = static_cast<double>((Clock::now() - s.begin).count());
+  const std::uint64_t due = std::min(s.total, static_cast<std::uint64_t>(elapsed / s.period_ns) + 1);
+  const std::uint64_t first = std::max(s.sent, s.warm_up_count);
+  outcome.unsent = due > first ? due - first : 0;
+}
+
 }  // namespace
 
 RoundTripOutcome run_round_trips(const RoundTripJob& job, stats::LatencyRecorder& from_send) noexcept {
@@ -237,21 +246,24 @@ RoundTripOutcome run_scheduled_round_trips(const RoundTripJob& job, stats::Laten
   Schedule s = schedule_of(job);
   outcome.window_begin = s.due(s.warm_up_count);
   const Recorders recorders{from_intended, from_send};
-  const auto give_up = s.due(s.total) + kReplyTime;
+  const auto send_until = s.due(s.total) + kDrainTime;
   while (s.answered < s.total) {
-    bool moved = false;
-    if (!send_due(job, s, outcome) || !take_reply(job, s, outcome, recorders, moved)) break;
-    if (moved || s.sent == s.answered) patience.progress();
-    if (moved) continue;
-    if (!patience.goes_on(outcome)) break;
+    const auto now = Clock::now();
+    // A message of which a part is under way is sent to its end: the echo must not take the end for a peer that vanished.
+    const bool sends = now <= send_until || s.out_offset != 0;
+    if (now > send_until + kDrainTime || (!sends && s.answered == s.sent)) break;
+    // At each turn: replies that come without a pause never let the patience look.
     if (stopped(job)) {
       outcome.end = RoundTripEnd::stopped;
       break;
     }
-    if (s.sent == s.total && Clock::now() > give_up) break;
+    bool moved = false;
+    if ((sends && !send_due(job, s, outcome, now)) || !take_reply(job, s, outcome, recorders, moved)) break;
+    if (moved || s.sent == s.answered) patience.progress();
+    if (moved) continue;
+    if (!patience.goes_on(outcome)) break;
   }
-  const std::uint64_t measured_sent = s.sent > s.warm_up_count ? s.sent - s.warm_up_count : 0;
-  outcome.unanswered = measured_sent - std::min(measured_sent, outcome.recorded);
+  note_rest(s, outcome);
   return outcome;
 }
 

@@ -28,6 +28,7 @@ struct RoundTripOutcome {
   std::uint64_t warm_up = 0;            ///< round trips before it
   std::uint64_t late_sends = 0;         ///< open loop: sends in the window that began too late
   std::uint64_t unanswered = 0;         ///< open loop: sent in the window, no reply by the end
+  std::uint64_t unsent = 0;             ///< open loop: due in the window, never sent
   std::uint64_t checked_bytes = 0;
   std::uint64_t mismatched_bytes = 0;
   std::optional<std::uint64_t> first_mismatch;  ///< offset in the stream of replies
@@ -58,7 +59,8 @@ RoundTripOutcome run_round_trips(const RoundTripJob& job, stats::LatencyRecorder
 
 /// Open loop: message k is due at begin + k/rate whether or not earlier replies have come. `from_intended` counts from the
 /// due time, `from_send` from the call of the send. A send that begins later than one period or 100 us, whichever is
-/// shorter, after its due time is a late one. Needs a non-blocking stream.
+/// shorter, after its due time is a late one. Sends until 1 s after the last due time at most, and waits another second for
+/// the replies. Needs a non-blocking stream. Reads the clock once a turn.
 RoundTripOutcome run_scheduled_round_trips(const RoundTripJob& job, stats::LatencyRecorder& from_intended, stats::LatencyRecorder& from_send) noexcept;
 
 /// The other side: sends back whatever whole message comes, until the peer ends the stream or `stop`. Uses stream, reply,

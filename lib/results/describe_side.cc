@@ -118,6 +118,7 @@ void describe(Io& io, SideResult& side) {
   io.field("histogram", side.histogram);
   io.field("loaded_latency", side.loaded_latency);
   io.field("late_sends", side.late_sends);
+  io.field("unsent", side.unsent);
   io.field("drain_ns", side.drain);
   io.field("threads", side.threads);
   io.field("softirq_ns", side.softirq);

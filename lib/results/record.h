@@ -85,7 +85,8 @@ struct SideResult {
   std::optional<stats::LatencySummary> latency;
   std::optional<stats::HistogramData> histogram;
   std::optional<stats::LatencySummary> loaded_latency;   ///< from the intended send instant
-  std::optional<std::uint64_t> late_sends;
+  std::optional<std::uint64_t> late_sends;               ///< open loop: in the window, began too late
+  std::optional<std::uint64_t> unsent;                   ///< open loop: due in the window, never sent
   nanoseconds drain{};                      ///< after the window until the last completion
   std::vector<ThreadUsage> threads;
   host::Fact<nanoseconds> softirq;          ///< of the CPUs used, over the window

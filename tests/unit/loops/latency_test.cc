@@ -333,6 +333,24 @@ TEST_F(OpenLoop, AStallCostsEveryRequestThatShouldHaveGoneOut) {
   EXPECT_LT(*posted.histogram.percentile_ns(75).value, *recorder.histogram.percentile_ns(75).value);
 }
 
+TEST_F(OpenLoop, EndsInTimeWhereTheQueueCannotKeepUp) {
+  FakeQueue slow;
+  slow.on_post = [&](std::uint64_t) {
+    const auto until = Clock::now() + milliseconds(10);
+    while (Clock::now() < until) {
+    }
+  };
+  OpenLoopSettings s = schedule();
+  s.latency.duration = milliseconds(100);  // 1000 instants: 10 s at 10 ms each; at most 110 in the 1.1 s that it may take
+  s.latency.stall_limit = std::chrono::seconds(5);
+  const auto begin = Clock::now();
+  OpenLoopOutcome outcome = send_by_schedule(slow, s, flags(), clock, recorder, posted, {});
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(outcome.latency.ending, Ending::finished);
+  EXPECT_GE(outcome.unsent, 1000U - 130U);
+  EXPECT_NEAR(static_cast<double>(outcome.unsent + recorder.histogram.samples()), 1000.0, 1.0);
+}
+
 TEST_F(OpenLoop, EndsOnFailuresAndSaysWhatWasNotSent) {
   FakeQueue stuck;
   stuck.complete_at_most = 20;

@@ -191,6 +191,61 @@ TEST(ScheduledRoundTrips, CountsWhatWasNeverAnswered) {
   EXPECT_EQ(outcome.unanswered, 20U);
 }
 
+/// Takes a message every 10 ms at most.
+class SlowStream final : public transport::Stream {
+ public:
+  EchoStream echo;
+  Clock::time_point next{};
+  ssize_t send_some(std::span<const std::byte> bytes) noexcept override {
+    if (Clock::now() < next) return -EAGAIN;
+    next = Clock::now() + milliseconds(10);
+    return echo.send_some(bytes);
+  }
+  ssize_t receive_some(std::span<std::byte> room) noexcept override { return echo.receive_some(room); }
+};
+
+TEST(ScheduledRoundTrips, EndsInTimeWhereThePathCannotKeepUp) {
+  Trip t;
+  SlowStream stream;
+  auto job = t.job(&stream);
+  job.stall_limit = std::chrono::seconds(5);
+  job.rate_per_s = 10000;
+  job.duration = milliseconds(100);  // 1000 messages: 10 s at 10 ms each; at most 110 in the 1.1 s that it may take
+  const auto begin = Clock::now();
+  const auto outcome = run_scheduled_round_trips(job, t.from_intended, t.from_send);
+  EXPECT_GE(Clock::now() - begin, milliseconds(1100));
+  EXPECT_LT(Clock::now() - begin, milliseconds(4000));
+  EXPECT_EQ(outcome.end, RoundTripEnd::planned);
+  EXPECT_GE(outcome.unsent, 1000U - 111U);
+  EXPECT_EQ(outcome.unanswered, 0U);
+  EXPECT_EQ(outcome.recorded + outcome.unsent, 1000U);
+}
+
+/// Asks to stop after a while.
+class StoppingStream final : public transport::Stream {
+ public:
+  explicit StoppingStream(std::atomic<bool>& stop) : stop_(stop) {}
+  ssize_t send_some(std::span<const std::byte> bytes) noexcept override {
+    if (++sends_ > 5000) stop_ = true;
+    return echo_.send_some(bytes);
+  }
+  ssize_t receive_some(std::span<std::byte> room) noexcept override { return echo_.receive_some(room); }
+
+ private:
+  std::atomic<bool>& stop_;
+  EchoStream echo_;
+  int sends_ = 0;
+};
+
+TEST(ScheduledRoundTrips, StopsAlsoWhileRepliesComeWithoutAPause) {
+  Trip t;
+  StoppingStream stream(t.stop);
+  auto job = t.job(&stream);
+  job.rate_per_s = 1e9;  // faster than any loop: a send is always due, its reply always there
+  job.iterations = 20'000'000'000;
+  EXPECT_EQ(run_scheduled_round_trips(job, t.from_intended, t.from_send).end, RoundTripEnd::stopped);
+}
+
 TEST(ScheduledRoundTrips, EndsWithThePeer) {
   Trip t;
   t.stream.end_after = 10 * 24;
