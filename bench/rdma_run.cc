@@ -1,12 +1,10 @@
 #include "bench/rdma_run.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "bench/tcp_thread_watch.h"
 #include "loops/ping_pong_completion.h"
 #include "loops/ping_pong_memory.h"
 #include "loops/request_latency.h"
@@ -17,37 +15,6 @@ namespace {
 using loops::Ending;
 using loops::Failure;
 using loops::Flags;
-
-void bind_to(int cpu) {
-  if (cpu < 0) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  int error = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-  if (error != 0) throw system_error(fmt::format("binding a measuring thread to CPU {}", cpu), error);
-}
-
-nanoseconds time_of(const timeval& t) { return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec); }
-
-/// CPU use of the calling thread between construction and read().
-class UsageMeter {
- public:
-  UsageMeter() : began_(Clock::now()) { getrusage(RUSAGE_THREAD, &before_); }
-  results::ThreadUsage read(int cpu) const {
-    rusage after{};
-    getrusage(RUSAGE_THREAD, &after);
-    return {.cpu = cpu,
-            .user = time_of(after.ru_utime) - time_of(before_.ru_utime),
-            .system = time_of(after.ru_stime) - time_of(before_.ru_stime),
-            .elapsed = Clock::now() - began_,
-            .voluntary_switches = static_cast<std::uint64_t>(after.ru_nvcsw - before_.ru_nvcsw),
-            .involuntary_switches = static_cast<std::uint64_t>(after.ru_nivcsw - before_.ru_nivcsw)};
-  }
-
- private:
-  Clock::time_point began_;
-  rusage before_{};
-};
 
 Flags flags_of(RunShared& shared, const RdmaGroup& group) {
   return {.stop = group.layout().load ? shared.load_stop : shared.control.stop, .abort = shared.broken, .peer_done = shared.control.peer_done};
@@ -264,20 +231,18 @@ bool needs_thread(const RdmaGroup& group) { return group.initiating() || group.l
 
 GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept {
   GroupOutcome outcome;
-  try {
-    bind_to(cpu);
-  } catch (const std::exception& error) {
-    outcome.error = error.what();
-  }
+  ThreadWatch watch;
+  if (const int error = watch.bind(cpu); error != 0) outcome.error = fmt::format("binding a measuring thread to CPU {}: {}", cpu, errno_text(error));
   shared.ready.arrive_and_wait();
   try {
     if (!outcome.error.empty()) throw Error(ErrorKind::system, outcome.error);
     std::uint64_t tick = 0;
     std::uint64_t now = shared.clock.now();
     if (shared.start_tick.compare_exchange_strong(tick, now)) tick = now;
-    UsageMeter meter;
+    watch.begin();
     outcome = GroupRun(group, shared, tick).run();
-    outcome.usage = meter.read(cpu);
+    watch.end();
+    outcome.usage = watch.usage();
   } catch (const std::exception& error) {
     outcome.error = error.what();
     shared.load_stop.store(true);

@@ -87,7 +87,7 @@ void Ping::note_checks(PingResult& result) const {
 PingResult Ping::measure(RunControl& control) noexcept {
   PingResult result;
   ThreadWatch watch;
-  if (!watch.bind(cpu_)) result.warnings.push_back("the round-trip thread could not be bound to its CPU");
+  if (watch.bind(cpu_) != 0) result.warnings.push_back("the round-trip thread could not be bound to its CPU");
   stats::LatencyRecorder from_send;
   stats::LatencyRecorder from_intended;
   watch.begin();
@@ -114,7 +114,7 @@ PingResult Ping::measure(RunControl& control) noexcept {
 PingResult Ping::echo(RunControl& control) noexcept {
   PingResult result;
   ThreadWatch watch;
-  if (!watch.bind(cpu_)) result.warnings.push_back("the echoing thread could not be bound to its CPU");
+  if (watch.bind(cpu_) != 0) result.warnings.push_back("the echoing thread could not be bound to its CPU");
   watch.begin();
   result.outcome = loops::run_echo(job(control));
   watch.end();

@@ -1,21 +1,23 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "base/clock.h"
 #include "results/record.h"
 
 namespace railgauge::bench {
 
-/// The CPU time of one measuring thread over its measured window. All calls by that thread; read after it was joined.
+/// The CPU time of one measuring thread over its measured window, and the time it waited for a CPU. All calls by that thread; read after it was joined.
 class ThreadWatch {
  public:
-  /// Binds the calling thread to `cpu`; −1: leaves it. False when the kernel refuses (the CPU is offline or not allowed).
-  bool bind(int cpu) noexcept;
+  /// Binds the calling thread to `cpu`; −1: leaves it. 0, or the errno with which the kernel refuses (the CPU is offline or
+  /// not allowed).
+  int bind(int cpu) noexcept;
   void begin() noexcept;
   void end() noexcept;
   bool bound() const noexcept { return cpu_ >= 0; }
-  results::ThreadUsage usage() const noexcept { return usage_; }
+  results::ThreadUsage usage() const;
   /// CPU time over elapsed time, 0…1; 0 before end().
   double cpu_share() const noexcept;
   /// Time ready to run without a CPU over elapsed time, 0…1; 0 where the kernel does not say.
@@ -23,7 +25,8 @@ class ThreadWatch {
 
  private:
   int cpu_ = -1;
-  std::chrono::nanoseconds queued_{};
+  std::optional<std::chrono::nanoseconds> queued_at_begin_;
+  std::optional<std::chrono::nanoseconds> queued_;
   Clock::time_point begin_at_{};
   results::ThreadUsage at_begin_;
   results::ThreadUsage usage_;

@@ -234,8 +234,30 @@ LinkState link_state(const Measurement& measurement) {
   return worst;
 }
 
+Cause cpu_contention(const Measurement& measurement) {
+  // On a CPU of its own a thread waits for interrupts and housekeeping only: some tenths of a per cent.
+  constexpr double kContendedShare = 0.05;
+  double worst = kContendedShare;
+  const SideResult* where = nullptr;
+  for (const SideResult& side : measurement.sides) {
+    for (const results::ThreadUsage& thread : side.threads) {
+      if (!thread.run_queue_wait || thread.elapsed.count() <= 0) continue;
+      const double share = static_cast<double>((*thread.run_queue_wait).count()) / static_cast<double>(thread.elapsed.count());
+      if (share <= worst) continue;
+      worst = share;
+      where = &side;
+    }
+  }
+  if (where == nullptr) return {};
+  return {fmt::format("CPU contention: a measuring thread on {} was ready to run but had no CPU for {:.0f} % of the time",
+                      where->host.empty() ? where->role : where->host, 100 * worst),
+          {"stop what else runs on that host, or give the threads CPUs of their own (--cpu, fewer --threads and --streams)"}};
+}
+
 Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& record) {
   if (Cause cause = slower_port(measurement, record); !cause.sentence.empty()) return cause;
+  // Before the counters: a thread without a CPU looks like a slow receiver to the network.
+  if (Cause cause = cpu_contention(measurement); !cause.sentence.empty()) return cause;
   if (auto host = find_moved(measurement, is_host_pressure))
     return {fmt::format("bound by the host: {} (it told the network to wait, or waited for PCIe)", moved_text(*host->side, *host->counter)),
             {"check NUMA placement, PCIe MaxReadReq, ACS and IOMMU on that host"}};

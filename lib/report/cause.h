@@ -26,6 +26,9 @@ struct LinkState {
 /// dirty: the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
 LinkState link_state(const results::Measurement& measurement);
 
+/// A measuring thread that was ready to run but had no CPU for more than 5 % of the run, named with its host. Empty else.
+Cause cpu_contention(const results::Measurement& measurement);
+
 /// Why bandwidth is lower than expected: a port slower than the rate the user gave, else what moved (pauses, congestion, loss)
 /// and the TCP limiter.
 Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record);

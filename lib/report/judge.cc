@@ -101,9 +101,11 @@ Verdict judge_latency(const Measurement& measurement, const Thresholds& threshol
       say(verdict, VerdictWord::below,
           fmt::format("99th percentile {:.2f} us is above the {:.2f} us allowed", *verdict.observed, *verdict.expected));
   }
-  if (latency.p99_ns.value && *latency.p50_ns.value > 0 && *latency.p99_ns.value > kLongTail * *latency.p50_ns.value)
+  if (latency.p99_ns.value && *latency.p50_ns.value > 0 && *latency.p99_ns.value > kLongTail * *latency.p50_ns.value) {
     add_cause(verdict, {fmt::format("long tail: the 99th percentile is {:.0f} times the median", *latency.p99_ns.value / *latency.p50_ns.value),
                         {"look at C-states, frequency governor and other load on the measuring CPUs"}});
+    add_cause(verdict, cpu_contention(measurement));
+  }
   return verdict;
 }
 
@@ -149,6 +151,7 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
   if (excuse_one_flow(measurement, record, verdict)) return;
   if (throughput.steady == false && !(verdict.word == VerdictWord::below && is_clearly_below(throughput, *verdict.expected, thresholds))) {
     say(verdict, VerdictWord::inconclusive, fmt::format("not steady: {}", throughput.steady_reason));
+    add_cause(verdict, cpu_contention(measurement));
     verdict.remedies.emplace_back("measure longer (--thorough, --duration 10s) on otherwise idle hosts");
     return;
   }

@@ -86,6 +86,7 @@ void describe(Io& io, ThreadUsage& usage) {
   io.field("elapsed_ns", usage.elapsed);
   io.field("voluntary_switches", usage.voluntary_switches);
   io.field("involuntary_switches", usage.involuntary_switches);
+  io.field("run_queue_wait_ns", usage.run_queue_wait);
 }
 
 void describe(Io& io, Verification& verification) {

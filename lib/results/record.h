@@ -48,6 +48,7 @@ struct ThreadUsage {
   nanoseconds elapsed{};
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
+  host::Fact<nanoseconds> run_queue_wait{};  ///< ready to run, but on no CPU (schedstat of the thread, second number)
 };
 
 /// Change of one counter during the measured window.

@@ -137,6 +137,7 @@ SideResult rdma_side(const std::string& role, const std::string& host) {
   out.settings = {{"qp_inline_bytes", "0"}, {"path_mtu_bytes", "4096"}};
   out.softirq = host::Fact<nanoseconds>::of(nanoseconds(1'200'000));
   out.threads = {{32, milliseconds(998), milliseconds(2), seconds(1), 1, 3}};
+  out.threads.front().run_queue_wait = host::Fact<nanoseconds>::of(nanoseconds(740'000));
   out.counters = {{"mlx5_2/1/counters", "port_xmit_wait", host::Fact<std::uint64_t>::of(77), host::Fact<std::uint64_t>::of(77), host::Fact<std::uint64_t>::of(0), false}};
   out.drain = nanoseconds(41'000);
   return out;
@@ -277,6 +278,7 @@ Record interrupted() {
   cut.throughput->steady = std::nullopt;
   cut.throughput->steady_reason = "4 intervals: the test needs 10";
   cut.sides[0].late_sends = 0;
+  cut.sides[0].unsent = 0;
   cut.sides[0].events = {"0.391 s: IBV_EVENT_PATH_MIG"};
   out.measurements = {bandwidth(with_qps(kWrite, 8), 391.52, expect_port()), cut};
   return out;

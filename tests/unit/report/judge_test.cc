@@ -15,6 +15,7 @@ using results::Record;
 using results::Verdict;
 using results::VerdictWord;
 using testing::HasSubstr;
+using testing::Not;
 
 /// 8-QP write on a 100G RoCE link at path MTU 4096: 98.04 Gbit/s (link-rates.md 2.3).
 constexpr double kExpected = 98.04;
@@ -68,6 +69,28 @@ TEST(Judge, SeparatesMetMarginalAndBelow) {
   EXPECT_EQ(judge(write_at(93.13), Record{}).word, VerdictWord::marginal);
   EXPECT_EQ(judge(write_at(88.24), Record{}).word, VerdictWord::marginal);
   EXPECT_EQ(judge(write_at(88.23), Record{}).word, VerdictWord::below);
+}
+
+/// A thread of beta's that had no CPU for so much of a run of 2 s.
+void make_wait(Measurement& m, std::chrono::milliseconds waited) {
+  results::ThreadUsage thread;
+  thread.elapsed = std::chrono::seconds(2);
+  thread.run_queue_wait = Fact<std::chrono::nanoseconds>::of(waited);
+  m.sides[1].threads.assign(3, {});
+  m.sides[1].threads[2] = thread;
+}
+
+TEST(Judge, NamesCpuContentionFromFivePerCent) {
+  Measurement m = write_at(70);
+  make_wait(m, std::chrono::milliseconds(100));  // 5 % of 2 s: not more
+  EXPECT_THAT(judge(m, Record{}).cause, Not(HasSubstr("contention")));
+  make_wait(m, std::chrono::milliseconds(180));  // 9 %
+  EXPECT_THAT(judge(m, Record{}).cause, HasSubstr("CPU contention: a measuring thread on beta was ready to run but had no CPU for 9 % of the time"));
+  m.throughput->mean_gbit_per_s = stats::Value::of(98.0);
+  EXPECT_THAT(judge(m, Record{}).cause, Not(HasSubstr("contention")));
+  Measurement slow = latency_at(2000, 90000);
+  make_wait(slow, std::chrono::milliseconds(600));
+  EXPECT_THAT(judge(slow, Record{}).cause, HasSubstr("had no CPU for 30 % of the time"));
 }
 
 TEST(Judge, RestsOnTheCriterionItNames) {
