@@ -269,7 +269,7 @@ class RdmaEngine final : public Engine {
     if (active) control.active_done.store(true);  // also when a thread failed before it could say so
     bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
     if (!failed) wait_for_peer(control, result);
-    report(outcomes, active, result);
+    report(outcomes, plan_, active, result);
     if (plan_.verify) verify(working, outcomes, failed, result);
     if (!result.error && plan_.metric != Metric::latency) control.transfers = count_transfers(working, outcomes);
     if (result.error) await_port_event();

@@ -12,7 +12,6 @@ namespace railgauge::bench {
 namespace {
 
 using results::SideResult;
-using stats::Interval;
 
 const char* mode_of(GroupTask task) {
   switch (task) {
@@ -26,22 +25,32 @@ const char* mode_of(GroupTask task) {
 }
 
 /// One direction of all threads together: one thread's own summary, or the sum of their series.
-void merge(std::vector<GroupOutcome>& outcomes, bool sent, SideResult& result) {
-  std::vector<std::vector<Interval>> series;
+void merge(std::vector<GroupOutcome>& outcomes, bool sent, stats::Extent extent, SideResult& result) {
+  std::vector<stats::Series> series;
   std::optional<stats::ThroughputSummary> only;
   nanoseconds nominal{};
   for (GroupOutcome& o : outcomes) {
-    auto& summary = sent ? o.sent : o.received;
-    if (!summary || o.latency) continue;
-    only = summary;
-    series.push_back(std::move(sent ? o.sent_intervals : o.received_intervals));
-    nominal = std::max(nominal, sent ? o.sent_nominal : o.received_nominal);
+    auto& counted = sent ? o.sent : o.received;
+    if (!counted || o.latency) continue;
+    nominal = std::max(nominal, counted->summary.interval);
+    only = std::move(counted->summary);
+    series.push_back(std::move(counted->series));
   }
   if (series.empty()) return;
   auto& into = sent ? result.sent : result.received;
   auto& intervals = sent ? result.sent_intervals : result.received_intervals;
-  into = series.size() == 1 ? *only : stats::combine(series, nominal);
-  intervals = series.size() == 1 ? std::move(series.front()) : stats::sum_intervals(series, nominal);
+  if (series.size() == 1) {
+    into = std::move(only);
+    intervals = std::move(series.front().intervals);
+    return;
+  }
+  stats::Combined sum = stats::combine(series, nominal, extent);
+  into = std::move(sum.summary);
+  intervals = std::move(sum.intervals);
+  if (sum.apart)
+    result.warnings.push_back(fmt::format("the windows of the {} threads do not overlap: the figure is all they moved, from the first begin to the "
+                                          "last end; use fewer --threads or a longer --duration",
+                                          series.size()));
 }
 
 void report_latency(const GroupOutcome& outcome, SideResult& result) {
@@ -101,9 +110,12 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   return s;
 }
 
-void report(std::vector<GroupOutcome>& outcomes, bool active, SideResult& result) {
-  merge(outcomes, true, result);
-  merge(outcomes, false, result);
+void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, SideResult& result) {
+  const auto extent = plan.iterations > 0 ? stats::Extent::whole : stats::Extent::common;
+  merge(outcomes, true, extent, result);
+  merge(outcomes, false, extent, result);
+  if (plan.iterations > 0 && plan.metric != plan::Metric::latency)
+    result.choices.emplace_back("by count the initiator alone counts: from its first post to its last completion, the warm-up completed before");
   for (const GroupOutcome& o : outcomes) {
     if (active) report_latency(o, result);
     result.threads.push_back(o.usage);

@@ -30,7 +30,7 @@ struct SettingsSource {
 std::map<std::string, std::string> settings_in_effect(const SettingsSource& source);
 
 /// Puts what the threads found into the result: sums over threads, latency, usage, drain, the first error.
-void report(std::vector<GroupOutcome>& outcomes, bool active, results::SideResult& result);
+void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, results::SideResult& result);
 
 /// Adds one group's check; offsets are within the group's buffer.
 void add_verification(const std::optional<results::Verification>& found, results::SideResult& result);

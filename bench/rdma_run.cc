@@ -80,18 +80,9 @@ loops::LatencySettings latency_settings(const RdmaGroup& group, const RunShared&
   return s;
 }
 
-void keep_sent(GroupOutcome& outcome, const loops::Schedule& schedule) {
-  if (!schedule.measured()) return;
-  outcome.sent = schedule.recorder().summary();
-  outcome.sent_intervals = schedule.recorder().intervals();
-  outcome.sent_nominal = schedule.recorder().nominal();
-}
-
-void keep_received(GroupOutcome& outcome, const loops::Schedule& schedule) {
-  if (!schedule.measured()) return;
-  outcome.received = schedule.recorder().summary();
-  outcome.received_intervals = schedule.recorder().intervals();
-  outcome.received_nominal = schedule.recorder().nominal();
+std::optional<Counted> counted(const loops::Schedule& schedule) {
+  if (!schedule.measured()) return std::nullopt;
+  return Counted{schedule.recorder().summary(), schedule.recorder().series()};
 }
 
 class GroupRun {
@@ -144,7 +135,7 @@ class GroupRun {
     if (group_.layout().load) outcome_.stopped = false;  // its planned end
     outcome_.drain = sent.drain;
     outcome_.sent_counts = sent.completed;
-    keep_sent(outcome_, schedule);
+    outcome_.sent = counted(schedule);
     if (outcome_.fault) return;
     leave_tallies(sent.completed);
   }
@@ -158,7 +149,9 @@ class GroupRun {
   void after_receive(const loops::ReceiveOutcome& received, const loops::Schedule& schedule) {
     note(outcome_, received.ending, received.fault, group_, shared_);
     outcome_.received_counts = received.received;
-    keep_received(outcome_, schedule);
+    // By count the initiator alone counts: only it knows which message is the first of the window, and its last completion
+    // says that the last has arrived.
+    if (shared_.plan.iterations == 0) outcome_.received = counted(schedule);
   }
 
   void ping_pong_memory() {

@@ -33,14 +33,16 @@ struct RunShared {
   std::atomic<bool> load_stop{false};   ///< ends the stream beside a latency measurement
 };
 
+/// What one thread counted in one direction.
+struct Counted {
+  stats::ThroughputSummary summary;
+  stats::Series series;
+};
+
 /// What one thread found; plain data, read after the thread has ended.
 struct GroupOutcome {
-  std::optional<stats::ThroughputSummary> sent;
-  std::optional<stats::ThroughputSummary> received;
-  std::vector<stats::Interval> sent_intervals;
-  std::vector<stats::Interval> received_intervals;
-  nanoseconds sent_nominal{};
-  nanoseconds received_nominal{};
+  std::optional<Counted> sent;
+  std::optional<Counted> received;
   nanoseconds drain{};
   std::vector<std::uint64_t> sent_counts;      ///< messages per lane
   std::vector<std::uint64_t> received_counts;

@@ -7,27 +7,30 @@ namespace railgauge::loops {
 Schedule::Schedule(const Times& times, const TickClock& clock, Live live)
     : clock_(clock),
       live_(live),
+      by_count_(times.by_count),
       warm_up_ticks_(clock.ticks_of(times.warm_up)),
-      duration_ticks_(clock.ticks_of(times.duration)),
+      duration_ticks_(times.by_count ? 0 : clock.ticks_of(times.duration)),
       interval_ticks_(std::max<std::uint64_t>(1, clock.ticks_of(times.interval))),
       recorder_(times.interval) {}
 
 void Schedule::start(std::uint64_t begin_tick, stats::Counters counters) noexcept {
-  if (warm_up_ticks_ == 0) {
-    open_window(begin_tick, counters);
-    return;
-  }
-  recorder_.start(Clock::now(), counters);
-  phase_ = Phase::warm_up;
+  const std::uint64_t now = clock_.now();
+  const Clock::time_point at = Clock::now() - clock_.duration_of(now > begin_tick ? now - begin_tick : 0);
+  if (warm_up_ticks_ == 0 && !by_count_) return open_window(begin_tick, at, counters);
+  recorder_.start(at, counters);
+  phase_ = warm_up_ticks_ == 0 ? Phase::settling : Phase::warm_up;
   warm_end_tick_ = begin_tick + warm_up_ticks_;
-  next_tick_ = std::min(begin_tick + interval_ticks_, warm_end_tick_);
+  if (phase_ == Phase::warm_up) next_tick_ = std::min(begin_tick + interval_ticks_, warm_end_tick_);
 }
 
 Schedule::Phase Schedule::on_due(std::uint64_t tick, stats::Counters counters) noexcept {
   publish(counters);
   if (phase_ == Phase::warm_up) {
-    if (tick >= warm_end_tick_) {
-      open_window(tick, counters);
+    if (tick >= warm_end_tick_ && by_count_) {
+      phase_ = Phase::settling;
+      next_tick_ = ~0ULL;
+    } else if (tick >= warm_end_tick_) {
+      open_window(tick, Clock::now(), counters);
     } else {
       recorder_.sample(Clock::now(), counters);
       next_tick_ = std::min(tick + interval_ticks_, warm_end_tick_);
@@ -52,8 +55,8 @@ void Schedule::finish(stats::Counters counters) noexcept {
   next_tick_ = ~0ULL;
 }
 
-void Schedule::open_window(std::uint64_t tick, stats::Counters counters) noexcept {
-  recorder_.begin_window(Clock::now(), counters);
+void Schedule::open_window(std::uint64_t tick, Clock::time_point at, stats::Counters counters) noexcept {
+  recorder_.begin_window(at, counters);
   measured_ = true;
   phase_ = Phase::window;
   window_tick_ = tick;

@@ -17,13 +17,16 @@ struct Times {
   nanoseconds warm_up{};
   nanoseconds duration{};               ///< of the window; 0: until finish()
   nanoseconds interval = std::chrono::milliseconds(100);
+  bool by_count = false;                ///< the loop opens the window itself, once nothing of the warm-up is in flight, and ends it
 };
 
 /// Counts one direction of one thread: warm-up by snapshot, then the window in intervals. The loop compares one tick
-/// reading a batch against `due`; everything else happens at interval ends. One thread.
+/// reading a batch against `due`; everything else happens at interval ends. One thread. Series of threads that were started
+/// with one begin_tick can be combined: each holds all that its thread moved since then.
 class Schedule {
  public:
-  enum class Phase { idle, warm_up, window, over };
+  /// settling: by count only, from the warm-up's end until open().
+  enum class Phase { idle, warm_up, settling, window, over };
 
   Schedule(const Times& times, const TickClock& clock, Live live);
 
@@ -32,6 +35,8 @@ class Schedule {
   bool due(std::uint64_t tick) const noexcept { return tick >= next_tick_; }
   /// To be called when due; returns the phase now in force. Counters are cumulative since the loop began.
   Phase on_due(std::uint64_t tick, stats::Counters counters) noexcept;
+  /// By count, when settling: the window begins here and now.
+  void open(stats::Counters counters) noexcept { open_window(clock_.now(), Clock::now(), counters); }
   /// Ends the window here and now, if it has begun.
   void finish(stats::Counters counters) noexcept;
 
@@ -42,11 +47,12 @@ class Schedule {
   const stats::IntervalRecorder& recorder() const noexcept { return recorder_; }
 
  private:
-  void open_window(std::uint64_t tick, stats::Counters counters) noexcept;
+  void open_window(std::uint64_t tick, Clock::time_point at, stats::Counters counters) noexcept;
   void publish(stats::Counters counters) noexcept;
 
   const TickClock& clock_;
   Live live_;
+  const bool by_count_;
   std::uint64_t warm_up_ticks_;
   std::uint64_t duration_ticks_;
   std::uint64_t interval_ticks_;

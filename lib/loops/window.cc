@@ -8,13 +8,22 @@ namespace railgauge::loops {
 
 using transport::Completion;
 
+namespace {
+
+Times times_of(const WindowSettings& settings) {
+  Times times = settings.times;
+  times.by_count = settings.iterations > 0;
+  return times;
+}
+
+}  // namespace
+
 WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& settings, Flags flags, const TickClock& clock, Live live)
     : queue_(queue),
       settings_(settings),
       flags_(flags),
       clock_(clock),
-      schedule_(Times{settings.times.warm_up, settings.iterations > 0 ? nanoseconds{} : settings.times.duration, settings.times.interval}, clock,
-                live),
+      schedule_(times_of(settings), clock, live),
       lanes_(queue.lanes()),
       completions_(kPollBatch),
       stall_ticks_(clock.ticks_of(settings.stall_limit)),
@@ -25,14 +34,21 @@ WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& se
 
 bool WindowSender::start(std::uint64_t tick) noexcept {
   progress_tick_ = clock_.now();
-  start_tick_ = progress_tick_;
-  if (messages_per_tick_ > 0) budget_ = settings_.post_batch;
   schedule_.start(tick, counters());
-  if (schedule_.phase() == Schedule::Phase::window && settings_.iterations > 0) begin_iterations();
+  if (schedule_.phase() == Schedule::Phase::settling) begin_iterations(progress_tick_);
+  fill();
+  return state_ != State::over;
+}
+
+void WindowSender::fill() noexcept {
+  if (messages_per_tick_ > 0) {
+    start_tick_ = clock_.now();
+    unpaced_ = posted_;
+    budget_ = posted_ + settings_.post_batch;
+  }
   for (std::uint32_t filled = 0; filled + settings_.post_batch <= settings_.depth; filled += settings_.post_batch)
     for (std::uint32_t i = 0; i < lanes_.size() && state_ != State::over; ++i)
       if (lanes_[i].posted < lanes_[i].limit && posted_ < budget_) post(i, lanes_[i]);
-  return state_ != State::over;
 }
 
 bool WindowSender::turn() noexcept {
@@ -94,33 +110,38 @@ void WindowSender::post(std::uint32_t index, Lane& lane) noexcept {
 }
 
 void WindowSender::spend_time(std::uint64_t tick) noexcept {
-  budget_ = static_cast<std::uint64_t>(static_cast<double>(tick - start_tick_) * messages_per_tick_);
+  budget_ = unpaced_ + static_cast<std::uint64_t>(static_cast<double>(tick - start_tick_) * messages_per_tick_);
   if (posted_ == messages_) progress_tick_ = tick;  // nothing is in flight, so nothing can be late
   for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::running && posted_ < budget_; ++i) refill(i);
 }
 
 void WindowSender::look_at_time(std::uint64_t tick) noexcept {
   if (state_ == State::running && messages_per_tick_ > 0) spend_time(tick);
-  if (state_ == State::running) {
-    if (schedule_.due(tick)) {
-      bool warming_up = schedule_.phase() == Schedule::Phase::warm_up;
-      auto phase = schedule_.on_due(tick, counters());
-      if (phase == Schedule::Phase::over) begin_drain(tick);
-      if (phase == Schedule::Phase::window && warming_up && settings_.iterations > 0) begin_iterations();
-    }
-    if (flags_.stopping() && state_ == State::running) {
-      ending_ = Ending::stopped;
-      schedule_.finish(counters());
-      begin_drain(tick);
-    }
+  if (state_ == State::running && schedule_.due(tick)) {
+    auto phase = schedule_.on_due(tick, counters());
+    if (phase == Schedule::Phase::over) begin_drain(tick);
+    if (phase == Schedule::Phase::settling) finish_posted(State::settling);
   }
-  // By iterations the window is over with the last completion, so there is nothing to drain.
-  if (settings_.iterations > 0 && state_ == State::running && schedule_.phase() == Schedule::Phase::window && open_lanes_ == 0) {
+  if (flags_.stopping() && (state_ == State::running || state_ == State::settling)) {
+    ending_ = Ending::stopped;
     schedule_.finish(counters());
-    end(Ending::finished);
-  } else if (state_ == State::draining && open_lanes_ == 0) {
+    begin_drain(tick);
+  }
+  if (open_lanes_ == 0) on_all_completed(tick);
+}
+
+void WindowSender::on_all_completed(std::uint64_t tick) noexcept {
+  if (state_ == State::draining) {
     drain_ = clock_.duration_of(tick - drain_tick_);
     end(ending_);
+  } else if (state_ == State::settling) {
+    state_ = State::running;
+    begin_iterations(tick);
+    fill();
+  } else if (state_ == State::running) {
+    // By count the window is over with the last completion, so there is nothing to drain.
+    schedule_.finish(counters());
+    end(Ending::finished);
   }
 }
 
@@ -147,17 +168,24 @@ void WindowSender::idle() noexcept {
   fail({.what = state_ == State::draining ? Failure::drain : Failure::stalled, .code = 0, .receiving = false, .completion = {}});
 }
 
-void WindowSender::begin_iterations() noexcept {
-  for (Lane& lane : lanes_) lane.limit = std::max(whole_signals(lane.completed + settings_.iterations), whole_signals(lane.posted));
+/// Nothing is in flight: what is posted from here on is what counts.
+void WindowSender::begin_iterations(std::uint64_t tick) noexcept {
+  for (Lane& lane : lanes_) lane.limit = lane.completed + whole_signals(settings_.iterations);
   count_open_lanes();
+  progress_tick_ = tick;
+  schedule_.open(counters());
 }
 
 void WindowSender::begin_drain(std::uint64_t tick) noexcept {
-  state_ = State::draining;
   drain_tick_ = tick;
+  finish_posted(State::draining);
+}
+
+void WindowSender::finish_posted(State state) noexcept {
+  state_ = state;
   budget_ = ~0ULL;
   // The last signalled request must be posted, or what stands before it never completes.
-  for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::draining; ++i) {
+  for (std::uint32_t i = 0; i < lanes_.size() && state_ == state; ++i) {
     lanes_[i].limit = whole_signals(lanes_[i].posted);
     refill(i);
   }

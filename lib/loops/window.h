@@ -19,7 +19,8 @@ struct WindowSettings {
   std::uint32_t depth = 0;
   std::uint32_t post_batch = 1;
   std::uint32_t signal_every = 1;
-  std::uint64_t iterations = 0;         ///< messages per lane in the window (rounded up to whole signals); 0: by Times::duration
+  std::uint64_t iterations = 0;         ///< messages per lane in the window (rounded up to whole signals); 0: by Times::duration.
+                                        ///< The warm-up is completed first; the window is from the first post to the last completion
   double messages_per_s = 0;            ///< all lanes together, evenly spread over time; 0: as fast as they go
   Times times;
   nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait for the next completion
@@ -59,7 +60,7 @@ class WindowSender {
     std::uint64_t limit = ~0ULL;
     std::uint32_t slot = 0;
   };
-  enum class State { running, draining, over };
+  enum class State { running, settling, draining, over };
 
   void refill(std::uint32_t index) noexcept;
   void post(std::uint32_t index, Lane& lane) noexcept;
@@ -67,7 +68,10 @@ class WindowSender {
   void look_at_time(std::uint64_t tick) noexcept;
   void idle() noexcept;
   void spend_time(std::uint64_t tick) noexcept;
-  void begin_iterations() noexcept;
+  void fill() noexcept;
+  void on_all_completed(std::uint64_t tick) noexcept;
+  void begin_iterations(std::uint64_t tick) noexcept;
+  void finish_posted(State state) noexcept;
   void begin_drain(std::uint64_t tick) noexcept;
   void fail(const Fault& fault) noexcept;
   void end(Ending ending) noexcept;
@@ -87,7 +91,8 @@ class WindowSender {
   const std::uint64_t step_;            ///< lcm of post_batch and signal_every
   std::size_t open_lanes_ = ~std::size_t{0};  ///< lanes that have not reached their limit, once they have one
   const double messages_per_tick_;      ///< 0: not paced
-  std::uint64_t start_tick_ = 0;
+  std::uint64_t start_tick_ = 0;        ///< of the pace
+  std::uint64_t unpaced_ = 0;           ///< messages posted before that
   std::uint64_t budget_ = ~0ULL;        ///< messages that may have been posted by now, all lanes
   std::uint64_t posted_ = 0;            ///< messages, all lanes
   std::uint64_t messages_ = 0;          ///< completed, all lanes

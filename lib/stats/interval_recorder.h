@@ -46,6 +46,8 @@ class IntervalRecorder {
 
   /// Rising; begin counted from the begin of the measured window. Allocates: not for the loop.
   std::vector<Interval> intervals() const;
+  /// The same with the instant they count from, to be summed with those of other threads.
+  Series series() const { return {window_at_.time_since_epoch(), intervals()}; }
   /// What the two snapshots at the ends of the measured window say.
   Totals totals() const noexcept;
   /// throughput_summary(intervals(), nominal(), totals()).

@@ -29,6 +29,12 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
+/// What one thread or direction counted: its intervals, warm-up included, and the instant that they count from.
+struct Series {
+  nanoseconds window_begin{};           ///< on Clock, which all threads of a host read alike
+  std::vector<Interval> intervals;      ///< rising, without gaps; begin counted from window_begin
+};
+
 /// What a bandwidth or rate measurement says.
 struct ThroughputSummary {
   std::uint64_t bytes = 0;              ///< payload in the measured window

@@ -91,9 +91,12 @@ void judge_steadiness(ThroughputSummary& out, const Rates& rates) {
 /// Walks along one series and says what it has moved up to a rising point in time, even within each interval.
 class Walk {
  public:
+  explicit Walk(nanoseconds origin) : origin_(origin) {}
   void add(const Interval* interval) { intervals_.push_back(interval); }
 
+  /// `at` on Clock.
   Totals until(nanoseconds at) {
+    at -= origin_;
     while (next_ < intervals_.size() && intervals_[next_]->begin + intervals_[next_]->length <= at) {
       done_.bytes += intervals_[next_]->bytes;
       done_.messages += intervals_[next_++]->messages;
@@ -108,36 +111,70 @@ class Walk {
   }
 
  private:
+  nanoseconds origin_;
   std::vector<const Interval*> intervals_;
   std::size_t next_ = 0;
   Totals done_;
 };
 
-/// One part (warm-up or measured) of sum_intervals, appended to `out`.
-void append_sum(std::vector<Interval>& out, std::span<const std::vector<Interval>> series, nanoseconds nominal, bool warm_up) {
-  std::vector<Walk> walks(series.size());
-  nanoseconds begin = nanoseconds::max(), end = nanoseconds::min();
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    for (const Interval& interval : series[i]) {
-      if (interval.warm_up != warm_up) continue;
-      walks[i].add(&interval);
-      begin = std::min(begin, interval.begin);
-      end = std::max(end, interval.begin + interval.length);
-    }
+/// The begin and end of the sum, on Clock.
+struct Span {
+  nanoseconds known = nanoseconds::max();   ///< first begin of any warm-up, for the intervals before `begin`
+  nanoseconds begin{};
+  nanoseconds end{};
+};
+
+Span span_of(std::span<const Series> series, Extent extent) {
+  constexpr nanoseconds kFirst = nanoseconds::min(), kLast = nanoseconds::max();
+  nanoseconds first_window = kLast, last_start = kFirst, first_end = kLast, last_end = kFirst;
+  Span span;
+  for (const Series& one : series) {
+    if (one.intervals.empty()) continue;
+    const nanoseconds start = one.window_begin + one.intervals.front().begin;
+    const nanoseconds end = one.window_begin + one.intervals.back().begin + one.intervals.back().length;
+    span.known = std::min(span.known, start);
+    first_window = std::min(first_window, one.window_begin);
+    last_start = std::max(last_start, start);
+    first_end = std::min(first_end, end);
+    last_end = std::max(last_end, end);
   }
-  Totals before;
-  for (nanoseconds from = begin; from < end;) {
-    const nanoseconds to = std::min(end, from + nominal);
+  const bool common = extent == Extent::common;
+  span.begin = common ? std::max(first_window, last_start) : first_window;
+  span.end = common ? first_end : last_end;
+  return span;
+}
+
+/// Steps of `nominal` from `from` to `to`; the last may be shorter.
+void append_sum(std::vector<Interval>& out, std::span<Walk> walks, const Span& span, nanoseconds nominal, bool warm_up) {
+  const auto moved_until = [&](nanoseconds at) {
     Totals sum;
     for (Walk& walk : walks) {
-      const Totals moved = walk.until(to);
+      const Totals moved = walk.until(at);
       sum.bytes += moved.bytes;
       sum.messages += moved.messages;
     }
-    out.push_back({from, to - from, sum.bytes - before.bytes, sum.messages - before.messages, warm_up});
+    return sum;
+  };
+  const nanoseconds end = warm_up ? span.begin : span.end;
+  nanoseconds from = warm_up ? span.known : span.begin;
+  for (Totals before = moved_until(from); from < end;) {
+    const nanoseconds to = std::min(end, from + nominal);
+    const Totals sum = moved_until(to);
+    out.push_back({from - span.begin, to - from, sum.bytes - before.bytes, sum.messages - before.messages, warm_up});
     before = sum;
     from = to;
   }
+}
+
+/// `warm_up`: whether what a thread moved in its warm-up takes part.
+std::vector<Walk> walks_of(std::span<const Series> series, bool warm_up) {
+  std::vector<Walk> walks;
+  for (const Series& one : series) {
+    Walk& walk = walks.emplace_back(one.window_begin);
+    for (const Interval& interval : one.intervals)
+      if (warm_up || !interval.warm_up) walk.add(&interval);
+  }
+  return walks;
 }
 
 }  // namespace
@@ -180,15 +217,20 @@ ThroughputSummary throughput_summary(std::span<const Interval> intervals, nanose
   return out;
 }
 
-std::vector<Interval> sum_intervals(std::span<const std::vector<Interval>> series, nanoseconds nominal) {
-  std::vector<Interval> out;
-  append_sum(out, series, nominal, true);
-  append_sum(out, series, nominal, false);
+Combined combine(std::span<const Series> series, nanoseconds nominal, Extent extent) {
+  Combined out;
+  Span span = span_of(series, extent);
+  if (span.end <= span.begin) {
+    out.apart = true;
+    extent = Extent::whole;
+    span = span_of(series, extent);
+  }
+  std::vector<Walk> all = walks_of(series, true);
+  append_sum(out.intervals, all, span, nominal, true);
+  std::vector<Walk> counted = walks_of(series, extent == Extent::common);
+  append_sum(out.intervals, counted, span, nominal, false);
+  out.summary = throughput_summary(out.intervals, nominal);
   return out;
-}
-
-ThroughputSummary combine(std::span<const std::vector<Interval>> series, nanoseconds nominal) {
-  return throughput_summary(sum_intervals(series, nominal), nominal);
 }
 
 }  // namespace railgauge::stats

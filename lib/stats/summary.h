@@ -29,12 +29,22 @@ inline LatencySummary latency_summary(const LatencyRecorder& recorder) {
 ThroughputSummary throughput_summary(std::span<const Interval> intervals, nanoseconds nominal,
                                      const std::optional<Totals>& totals = std::nullopt);
 
-/// The sum of several series (threads, directions) on one grid of `nominal` steps from the begin of the measured window.
-/// Each series is taken as even within its own intervals; bytes and messages are preserved exactly.
-/// Before and after its own time a series adds nothing. Warm-up and measured intervals stay apart.
-std::vector<Interval> sum_intervals(std::span<const std::vector<Interval>> series, nanoseconds nominal);
+/// The stretch of time over which several series are one measurement.
+enum class Extent {
+  common,   ///< by time: from the first window's begin, or from when the last thread began if that is later, to the first window's end
+  whole,    ///< by count: from the first window's begin to the last one's end
+};
 
-/// throughput_summary of sum_intervals: what all threads or both directions moved together.
-ThroughputSummary combine(std::span<const std::vector<Interval>> series, nanoseconds nominal);
+/// What several threads or directions moved together.
+struct Combined {
+  ThroughputSummary summary;
+  std::vector<Interval> intervals;      ///< on one grid of nominal steps, counted from the common begin; warm-up before it
+  bool apart = false;                   ///< there was no common stretch: all bytes from the first begin to the last end instead
+};
+
+/// Sums series over one begin and one end. Each series is taken as even within its own intervals. Extent::common counts all
+/// that was moved between the two, also what a thread that was late to notice the begin holds for warm-up; what others
+/// moved after the end is left out. Extent::whole counts each window's bytes and messages exactly. At least one series.
+Combined combine(std::span<const Series> series, nanoseconds nominal, Extent extent);
 
 }  // namespace railgauge::stats

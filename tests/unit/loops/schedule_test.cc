@@ -50,6 +50,37 @@ TEST(Schedule, WithoutDurationItLastsUntilFinished) {
   EXPECT_EQ(s.recorder().totals().messages, 7U);
 }
 
+TEST(Schedule, ByCountTheLoopOpensTheWindow) {
+  TickClock clock = TickClock::plain();
+  Schedule s({.warm_up = milliseconds(25), .duration = milliseconds(30), .interval = milliseconds(10), .by_count = true}, clock, {});
+  s.start(1000 * kMs, {});
+  EXPECT_EQ(s.on_due(1026 * kMs, {300, 3}), Phase::settling);
+  EXPECT_FALSE(s.due(1ULL << 62));
+  EXPECT_FALSE(s.measured());
+  s.open({500, 5});
+  EXPECT_EQ(s.phase(), Phase::window);
+  EXPECT_EQ(s.on_due(clock.now() + 3'600'000 * kMs, {600, 6}), Phase::window);  // no duration ends it
+  s.finish({700, 7});
+  EXPECT_EQ(s.recorder().totals().messages, 2U);
+  Schedule at_once({.warm_up = {}, .duration = {}, .interval = milliseconds(10), .by_count = true}, clock, {});
+  at_once.start(clock.now(), {});
+  EXPECT_EQ(at_once.phase(), Phase::settling);
+}
+
+TEST(Schedule, TheSeriesBeginsAtTheCommonTickHoweverLateTheThread) {
+  TickClock clock = TickClock::plain();
+  Schedule s({.warm_up = milliseconds(25), .duration = milliseconds(30), .interval = milliseconds(10)}, clock, {});
+  const std::uint64_t tick = clock.now() - 40 * kMs;  // this thread was off the CPU for 40 ms
+  s.start(tick, {});
+  s.on_due(clock.now(), {900, 9});
+  s.finish({1000, 10});
+  const stats::Series series = s.recorder().series();
+  ASSERT_FALSE(series.intervals.empty());
+  const auto begin = series.window_begin + series.intervals.front().begin;
+  EXPECT_NEAR(static_cast<double>(begin.count()), static_cast<double>(tick), 1e6);  // plain ticks are nanoseconds of Clock
+  EXPECT_EQ(series.intervals.front().bytes, 900U);
+}
+
 TEST(Schedule, AStopInTheWarmUpLeavesNothingMeasured) {
   TickClock clock = TickClock::plain();
   Schedule s({.warm_up = milliseconds(25), .duration = milliseconds(30), .interval = milliseconds(10)}, clock, {});

@@ -100,43 +100,96 @@ TEST(Steadiness, IsNotGivenToSilence) {
   EXPECT_DOUBLE_EQ(*summary.mean_gbit_per_s.value, 0);
 }
 
-TEST(SumIntervals, AlignsSeriesOfDifferentPace) {
-  // A: 100 B in each 10 ms. B starts 5 ms later and moves 40 B in each 20 ms: 10 B by 10 ms, 20 B a step after that.
-  const std::vector<std::vector<Interval>> series = {
-      {{milliseconds(0), milliseconds(10), 100, 10, false}, {milliseconds(10), milliseconds(10), 100, 10, false}},
-      {{milliseconds(5), milliseconds(20), 40, 4, false}}};
-  const std::vector<Interval> wanted = {{milliseconds(0), milliseconds(10), 110, 11, false},
-                                        {milliseconds(10), milliseconds(10), 120, 12, false},
-                                        {milliseconds(20), milliseconds(5), 10, 1, false}};
-  EXPECT_EQ(sum_intervals(series, milliseconds(10)), wanted);
+/// `bytes` in each of `n` intervals of `length`, as many messages as there are hundreds; the first `warm` are warm-up.
+Series steps(milliseconds window_begin, milliseconds length, std::vector<std::uint64_t> bytes, int warm = 0) {
+  Series series{window_begin, {}};
+  nanoseconds at = -length * warm;
+  for (std::uint64_t b : bytes) {
+    series.intervals.push_back({at, length, b, b / 100, at < nanoseconds(0)});
+    at += length;
+  }
+  return series;
 }
 
-TEST(SumIntervals, KeepsWarmUpApartAndTotalsExact) {
-  std::vector<std::vector<Interval>> series(3);
+TEST(Combine, AddsWhatRanSideBySide) {
+  const std::vector<Series> both = {{milliseconds(7), series_of({30, 31, 30})}, {milliseconds(7), series_of({20, 10, 20})}};
+  const Combined sum = combine(both, milliseconds(100), Extent::common);
+  EXPECT_FALSE(sum.apart);
+  EXPECT_DOUBLE_EQ(*sum.summary.min_gbit_per_s.value, 41);
+  EXPECT_DOUBLE_EQ(*sum.summary.max_gbit_per_s.value, 50);
+  EXPECT_NEAR(*sum.summary.mean_gbit_per_s.value, 47, 1e-9);
+}
+
+TEST(Combine, CountsOnlyTheTimeInWhichAllRan) {
+  // A from 1000 to 1300 ms, B from 1050 to 1350 ms: common are 1050 … 1300. Of A that is half of its first hundred, then 200
+  // and 300; of B 2000 twice and half of 4000.
+  const std::vector<Series> series = {steps(milliseconds(1000), milliseconds(100), {100, 200, 300}),
+                                      steps(milliseconds(1050), milliseconds(100), {2000, 2000, 4000})};
+  const Combined sum = combine(series, milliseconds(100), Extent::common);
+  EXPECT_FALSE(sum.apart);
+  EXPECT_EQ(sum.summary.elapsed, milliseconds(250));
+  EXPECT_EQ(sum.summary.bytes, 50U + 200 + 300 + 2000 + 2000 + 2000);
+  const std::vector<Interval> wanted = {{milliseconds(0), milliseconds(100), 50 + 100 + 2000, 0, false},
+                                        {milliseconds(100), milliseconds(100), 100 + 150 + 2000, 0, false},
+                                        {milliseconds(200), milliseconds(50), 150 + 2000, 0, false}};
+  ASSERT_EQ(sum.intervals.size(), 1 + wanted.size());
+  EXPECT_EQ(sum.intervals[0], (Interval{milliseconds(-50), milliseconds(50), 50, 0, true}));  // before all ran: for the picture only
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(sum.intervals[i + 1].begin, wanted[i].begin);
+    EXPECT_EQ(sum.intervals[i + 1].length, wanted[i].length);
+    EXPECT_EQ(sum.intervals[i + 1].bytes, wanted[i].bytes);
+    EXPECT_FALSE(sum.intervals[i + 1].warm_up);
+  }
+}
+
+TEST(Combine, AThreadThatNoticedTheWindowLateGivesWhatItMovedInIt) {
+  // Both began at 900 ms. A's window is 1000 … 1200. B was off the CPU and saw the warm-up's end at 1150 only: three of its
+  // intervals of 50 ms lie in A's window although they are its warm-up. B's own window goes on to 1350, uncounted.
+  const std::vector<Series> series = {steps(milliseconds(1000), milliseconds(100), {500, 1000, 1000}, 1),
+                                      steps(milliseconds(1150), milliseconds(50), {1, 2, 300, 300, 300, 600, 7000, 7000, 7000}, 5)};
+  const Combined sum = combine(series, milliseconds(100), Extent::common);
+  EXPECT_EQ(sum.summary.elapsed, milliseconds(200));
+  EXPECT_EQ(sum.summary.bytes, 2000U + 300 + 300 + 300 + 600);
+  EXPECT_EQ(sum.summary.messages, 20U + 3 + 3 + 3 + 6);
+  EXPECT_TRUE(sum.intervals.front().warm_up);
+  EXPECT_EQ(sum.intervals.front().begin, milliseconds(-100));
+  EXPECT_EQ(sum.intervals.front().bytes, 503U);
+}
+
+TEST(Combine, TurnsTakenOneAfterTheOtherAreNoSum) {
+  // The fault that this is for: four threads that ran one after the other, 10 Gbit/s each, are 10 Gbit/s and not 40.
+  std::vector<Series> series;
+  for (int k = 0; k < 4; ++k) series.push_back(steps(milliseconds(100 * k), milliseconds(100), {125'000'000}));
+  const Combined sum = combine(series, milliseconds(100), Extent::common);
+  EXPECT_TRUE(sum.apart);
+  EXPECT_EQ(sum.summary.elapsed, milliseconds(400));
+  EXPECT_NEAR(*sum.summary.mean_gbit_per_s.value, 10, 1e-9);
+  EXPECT_NEAR(*sum.summary.max_gbit_per_s.value, 10, 1e-6);
+}
+
+TEST(Combine, ByCountTakesEveryMessageFromTheFirstBeginToTheLastEnd) {
+  const std::vector<Series> series = {steps(milliseconds(1000), milliseconds(7), {9900, 1'000'100, 3000}, 1),
+                                      steps(milliseconds(1005), milliseconds(11), {8800, 2'000'000}, 1)};
+  const Combined sum = combine(series, milliseconds(4), Extent::whole);
+  EXPECT_FALSE(sum.apart);
+  EXPECT_EQ(sum.summary.elapsed, milliseconds(16));  // 1000 … 1016
+  EXPECT_EQ(sum.summary.bytes, 3'003'100U);
+  EXPECT_EQ(sum.summary.messages, 10'001U + 30 + 20'000);
+}
+
+TEST(Combine, KeepsTotalsOfUnevenSeriesExact) {
+  std::vector<Series> series(3);
   std::uint64_t bytes = 0;
   for (std::size_t k = 0; k < series.size(); ++k) {
     const auto length = milliseconds(7 + 4 * static_cast<int>(k));
-    series[k].push_back({-length, length, 1'000'003, 11, true});
+    series[k].window_begin = milliseconds(1'000'000'007);
     for (int i = 0; i < 23; ++i) {
-      series[k].push_back({length * i, length, 777'777 + static_cast<std::uint64_t>(i), 13, false});
+      series[k].intervals.push_back({length * i, length, 777'777 + static_cast<std::uint64_t>(i), 13, false});
       bytes += 777'777 + static_cast<std::uint64_t>(i);
     }
   }
-  std::uint64_t warm = 0, measured = 0;
-  for (const Interval& interval : sum_intervals(series, milliseconds(10))) {
-    EXPECT_EQ(interval.warm_up, interval.begin < nanoseconds(0));
-    (interval.warm_up ? warm : measured) += interval.bytes;
-  }
-  EXPECT_EQ(warm, 3'000'009U);
-  EXPECT_EQ(measured, bytes);
-}
-
-TEST(Combine, AddsBothDirections) {
-  const std::vector<std::vector<Interval>> both = {series_of({30, 31, 30}), series_of({20, 10, 20})};
-  const ThroughputSummary summary = combine(both, milliseconds(100));
-  EXPECT_DOUBLE_EQ(*summary.min_gbit_per_s.value, 41);
-  EXPECT_DOUBLE_EQ(*summary.max_gbit_per_s.value, 50);
-  EXPECT_NEAR(*summary.mean_gbit_per_s.value, 47, 1e-9);
+  EXPECT_EQ(combine(series, milliseconds(10), Extent::whole).summary.bytes, bytes);
+  EXPECT_EQ(combine(series, milliseconds(10), Extent::whole).summary.messages, 3U * 23 * 13);
 }
 
 TEST(LatencySummary, FillsWhatTheSamplesCarry) {
