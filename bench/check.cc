@@ -45,14 +45,12 @@ void apply_wishes(plan::Plan& plan, const CheckOptions& options) {
   if (!options.peer_device.empty()) plan.server.device = options.peer_device;
   plan.client.gid_index = options.gid_index;
   plan.server.gid_index = options.peer_gid_index;
-  if (options.mtu_bytes) plan.rdma.mtu_bytes = *options.mtu_bytes;
+  plan.rdma.mtu_bytes = options.mtu_bytes;
   if (options.no_verify) plan.verify = false;
 }
 
 /// Before anything is connected: a wrong option is a usage error, not a row of failed measurements.
 void refuse_impossible(const CheckOptions& options) {
-  if (options.mtu_bytes && *options.mtu_bytes < 256)
-    throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use 256 to 4096, or leave it out", *options.mtu_bytes));
   plan::Plan plan = rdma_check_plans(Effort::quick).front();
   apply_wishes(plan, options);
   plan::validate(plan, plan::Limits{});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <initializer_list>
+#include <optional>
 
 #include "base/units.h"
 
@@ -28,15 +29,15 @@ struct Times {
   milliseconds window;
   milliseconds warm_up;
   milliseconds interval;
-  std::uint64_t working_set_bytes;  // 0: the tool chooses
+  std::optional<std::uint64_t> working_set_bytes;
 };
 
 Times times_of(Effort effort) {
   switch (effort) {
     // 300 ms in 20 ms intervals still gives the steady-state test its ten intervals.
     case Effort::quick: return {milliseconds(300), milliseconds(40), milliseconds(20), 32ULL << 20};
-    case Effort::standard: return {milliseconds(1000), milliseconds(100), milliseconds(50), 0};
-    case Effort::thorough: return {milliseconds(5000), milliseconds(500), milliseconds(100), 0};
+    case Effort::standard: return {milliseconds(1000), milliseconds(100), milliseconds(50), {}};
+    case Effort::thorough: return {milliseconds(5000), milliseconds(500), milliseconds(100), {}};
   }
   return {};
 }
@@ -86,7 +87,7 @@ Plan tcp_bandwidth(int streams, Direction direction, const Times& times) {
   p.message_bytes = kTcpBlockBytes;
   p.streams = streams;
   p.threads = streams;
-  p.working_set_bytes = 0;
+  p.working_set_bytes.reset();
   return p;
 }
 
@@ -94,7 +95,7 @@ Plan tcp_latency(const Times& times) {
   Plan p = base_plan(Transport::tcp, Operation::round_trip, Metric::latency, Direction::to, times);
   p.message_bytes = kRateBytes;
   p.tcp.wait = plan::Wait::spin;
-  p.working_set_bytes = 0;
+  p.working_set_bytes.reset();
   return p;
 }
 

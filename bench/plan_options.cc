@@ -194,8 +194,8 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   fill_rdma_depths(base, o);
   auto& r = base.rdma;
   r.qps = o.qps;
-  r.inline_bytes = typed_or(o.inline_bytes, "--inline", 0, -1);
-  r.mtu_bytes = typed_or(o.mtu_bytes, "--mtu", 256, 0);
+  r.inline_bytes = o.inline_bytes;
+  r.mtu_bytes = o.mtu_bytes;
   r.service_level = o.service_level;
   r.traffic_class = o.traffic_class;
   r.retry_count = o.retry_count;

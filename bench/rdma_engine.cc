@@ -45,7 +45,7 @@ std::uint64_t default_working_set(const Plan& plan, const host::Snapshot& snapsh
 
 std::uint32_t inline_wish(const Plan& plan) {
   if (plan.operation == Operation::read || plan.operation == Operation::fetch_add || plan.operation == Operation::compare_swap) return 0;
-  if (plan.rdma.inline_bytes >= 0) return static_cast<std::uint32_t>(plan.rdma.inline_bytes);
+  if (plan.rdma.inline_bytes) return static_cast<std::uint32_t>(*plan.rdma.inline_bytes);
   // Latency: as perftest does for writes (220). Streams: a cache line fits beside the request in one doorbell write.
   std::uint64_t most = plan.metric == Metric::latency ? 220 : 64;
   return plan.message_bytes <= most ? static_cast<std::uint32_t>(plan.message_bytes) : 0;
@@ -158,8 +158,8 @@ class RdmaEngine final : public Engine {
   }
 
   void create_groups() {
-    bool chosen = plan_.working_set_bytes > 0;
-    std::uint64_t working_set = chosen ? plan_.working_set_bytes : default_working_set(plan_, facts_);
+    const bool chosen = plan_.working_set_bytes.has_value();
+    std::uint64_t working_set = chosen ? *plan_.working_set_bytes : default_working_set(plan_, facts_);
     for (;;) {
       try {
         create_groups_of(working_set);

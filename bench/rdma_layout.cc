@@ -119,7 +119,7 @@ bool initiates(const Plan& plan, Side side) {
 
 std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_receives) {
   std::vector<Group> groups;
-  bool chosen = plan.working_set_bytes > 0;
+  bool chosen = plan.working_set_bytes.has_value();
   if (plan.metric == Metric::latency) {
     Group g = latency_group(plan);
     // Atomics are told apart by their slots; everything else uses one.

@@ -16,8 +16,8 @@ bool reads_or_atomics(Operation op) { return op == Operation::read || op == Oper
 
 int agreed_mtu(const plan::Plan& plan, const transport::Offer& own, const transport::Offer& peer) {
   int smaller = std::min(own.active_mtu_bytes, peer.active_mtu_bytes);
-  int wanted = plan.rdma.mtu_bytes;
-  if (wanted == 0) return smaller;
+  if (!plan.rdma.mtu_bytes) return smaller;
+  const int wanted = *plan.rdma.mtu_bytes;
   // rxe accepts a path MTU above the port's without a word (kernels 6.1, 6.12) and then loses every packet.
   if (wanted > smaller)
     throw Error(ErrorKind::usage, fmt::format("--mtu {} is larger than the active MTU: {} has {}, the peer's {} has {}: use {} or less",

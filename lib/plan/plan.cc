@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <string_view>
@@ -63,8 +64,8 @@ void check_sizes(const Plan& plan, const Limits& limits) {
     refuse("--size {} is larger than the limit of {}: use a smaller one", format_size(plan.message_bytes), format_size(limits.max_message_bytes));
   if (is_atomic(plan.operation) && plan.message_bytes != 8)
     refuse("--size {} with --op {}: atomics work on 8 bytes, use --size 8", plan.message_bytes, name_of(plan.operation));
-  if (plan.working_set_bytes != 0 && plan.working_set_bytes < plan.message_bytes)
-    refuse("--working-set {} holds no message of --size {}: use --working-set {} or more", plan.working_set_bytes, plan.message_bytes,
+  if (plan.working_set_bytes && *plan.working_set_bytes < plan.message_bytes)
+    refuse("--working-set {} holds no message of --size {}: use --working-set {} or more", *plan.working_set_bytes, plan.message_bytes,
            plan.message_bytes);
 }
 
@@ -88,7 +89,7 @@ void check_counts(const Plan& plan, const Limits& limits) {
 void check_memory(const Plan& plan, const Limits& limits) {
   auto queues = static_cast<std::uint64_t>(plan.transport == Transport::rdma ? plan.rdma.qps : 1);
   // No overflow: message ≤ 2^31 by the limits in use, queues ≤ 2^14, threads ≤ 2^8, all checked before.
-  std::uint64_t per_thread = std::max(plan.working_set_bytes, plan.message_bytes * queues);
+  std::uint64_t per_thread = std::max(plan.working_set_bytes.value_or(0), plan.message_bytes * queues);
   if (per_thread > limits.max_memory_bytes / static_cast<std::uint64_t>(plan.threads))
     refuse("{} of buffers on each of --threads {} pass the limit of {}: use a smaller --working-set, --size, --qps or --threads",
            format_size(per_thread), plan.threads, format_size(limits.max_memory_bytes));
@@ -160,9 +161,10 @@ void check_queue(const RdmaSettings& rdma) {
 }
 
 void check_inline(const Plan& plan) {
-  int wanted = plan.rdma.inline_bytes;
-  check_range("--inline", wanted, -1, 65535);
-  if (wanted <= 0) return;
+  if (!plan.rdma.inline_bytes) return;
+  const int wanted = *plan.rdma.inline_bytes;
+  check_range("--inline", wanted, 0, 65535);
+  if (wanted == 0) return;
   if (plan.operation == Operation::read || is_atomic(plan.operation))
     refuse("--inline {} with --op {}: only writes and sends carry inline data, use --inline 0", wanted, name_of(plan.operation));
   if (static_cast<std::uint64_t>(wanted) > plan.message_bytes)
@@ -173,9 +175,9 @@ void check_rdma(const Plan& plan) {
   const RdmaSettings& rdma = plan.rdma;
   check_queue(rdma);
   check_inline(plan);
-  const int mtu = rdma.mtu_bytes;
-  if (mtu != 0 && mtu != 256 && mtu != 512 && mtu != 1024 && mtu != 2048 && mtu != 4096)
-    refuse("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096, or leave it out for the smaller of both ports", mtu);
+  constexpr std::array kPathMtus{256, 512, 1024, 2048, 4096};
+  if (rdma.mtu_bytes && std::find(kPathMtus.begin(), kPathMtus.end(), *rdma.mtu_bytes) == kPathMtus.end())
+    refuse("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096, or leave it out for the smaller of both ports", *rdma.mtu_bytes);
   check_range("--sl", rdma.service_level, 0, 15);
   check_range("--traffic-class", rdma.traffic_class, 0, 255);
   check_range("--retry-count", rdma.retry_count, 0, 7);

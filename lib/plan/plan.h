@@ -50,8 +50,8 @@ struct RdmaSettings {
   int depth = 128;                      ///< outstanding WRs per QP
   int post_batch = 1;                   ///< WRs per post call
   int signal_every = 1;                 ///< one CQE per so many WRs
-  int inline_bytes = -1;                ///< asked for; −1: the tool chooses (as much as the message needs and the device gives, latency and small messages only)
-  int mtu_bytes = 0;                    ///< 0: smaller active MTU of both ports
+  std::optional<int> inline_bytes;      ///< asked for; empty: as much as the message needs and the device gives, latency and small messages only
+  std::optional<int> mtu_bytes;         ///< path MTU; empty: the smaller active MTU of both ports
   int service_level = 0;                ///< 0…15
   int traffic_class = 0;                ///< 0…255
   int retry_count = 7;                  ///< 0…7; 6 at most on software devices, where 7 means for ever
@@ -88,7 +88,7 @@ struct Plan {
   int threads = 1;
   int streams = 1;                      ///< TCP
   bool verify = false;                  ///< data checked after the measured window on the transfers that were timed
-  std::uint64_t working_set_bytes = 0;  ///< per thread and side; 0: the tool chooses (four times the last-level cache, at most 1/8 of memory), message at least
+  std::optional<std::uint64_t> working_set_bytes;   ///< per thread and side, a message at least; empty: four times the last-level cache, at most 1/8 of memory
   Paging paging = Paging::normal;
   bool under_load = false;              ///< latency beside a bandwidth stream on QPs/streams of its own
   double load_rate_per_s = 0;           ///< open-loop schedule of a latency measurement: messages per second; 0: closed loop

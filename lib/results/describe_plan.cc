@@ -28,8 +28,8 @@ void describe(results::Io& io, RdmaSettings& settings) {
   io.field("depth", settings.depth, 1, 1048576);
   io.field("post_batch", settings.post_batch, 1, 1048576);
   io.field("signal_every", settings.signal_every, 1, 1048576);
-  io.field_or_null("inline_bytes", settings.inline_bytes, -1, 0);
-  io.field_or_null("mtu_bytes", settings.mtu_bytes, 0, 1);
+  io.field("inline_bytes", settings.inline_bytes, 0);
+  io.field("mtu_bytes", settings.mtu_bytes, 1);
   io.field("service_level", settings.service_level, 0, 15);
   io.field("traffic_class", settings.traffic_class, 0, 255);
   io.field("retry_count", settings.retry_count, 0, 7);
@@ -66,7 +66,7 @@ void describe(results::Io& io, Plan& plan) {
   io.field("threads", plan.threads, 1, 4096);
   io.field("streams", plan.streams, 1, 65536);
   io.field("verify", plan.verify);
-  io.field_or_null("working_set_bytes", plan.working_set_bytes, std::uint64_t{0});
+  io.field("working_set_bytes", plan.working_set_bytes);
   io.word("paging", plan.paging, words({Paging::normal, Paging::huge}));
   io.field("under_load", plan.under_load);
   io.field_or_null("load_rate_per_s", plan.load_rate_per_s, 0.0, 0.0);

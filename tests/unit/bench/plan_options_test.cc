@@ -72,7 +72,7 @@ TEST(RdmaPlans, NumbersThatMeanNothingAreRefusedAndNotReplaced) {
     for (const char* number : {"0", "-3"}) EXPECT_THROW(rdma({"--metric", "latency", option, number}), Error) << option << " " << number;
   for (const char* option : {"--inline", "--gid-index", "--numa"}) EXPECT_THROW(rdma({option, "-1"}), Error) << option;
   EXPECT_EQ(rdma({"--inline", "0"})[0].rdma.inline_bytes, 0);
-  EXPECT_EQ(rdma({})[0].rdma.inline_bytes, -1);
+  EXPECT_EQ(rdma({})[0].rdma.inline_bytes, std::nullopt);
   EXPECT_EQ(rdma({})[0].client.gid_index, std::nullopt);
   EXPECT_THROW(tcp({"--threads", "0"}), Error);
   EXPECT_THROW(tcp({"--mss", "0"}), Error);

@@ -57,7 +57,6 @@ TEST(PlanJson, GoesThereAndBack) {
   plan.transport = plan::Transport::rdma;
   plan.operation = plan::Operation::read;
   plan.message_bytes = 3000;
-  plan.rdma.inline_bytes = -1;
   plan.rdma.mtu_bytes = 2048;
   plan.rdma.max_reads = 16;
   plan.rdma.rate_limit_gbit_per_s = 2.7;
@@ -67,7 +66,7 @@ TEST(PlanJson, GoesThereAndBack) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
   plan::Plan back = plan_from_json(text);
   EXPECT_EQ(plan_to_json(back), text);
-  EXPECT_EQ(back.rdma.inline_bytes, -1);
+  EXPECT_EQ(back.rdma.inline_bytes, std::nullopt);
   EXPECT_EQ(back.rdma.mtu_bytes, 2048);
   EXPECT_EQ(back.rdma.rate_limit_gbit_per_s, 2.7);
   EXPECT_EQ(back.client.cpus, (std::vector<int>{3, 5, 7}));
