@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "bench/tcp_thread_watch.h"
+#include "bench/thread_watch.h"
 #include "loops/ping_pong_completion.h"
 #include "loops/ping_pong_memory.h"
 #include "loops/request_latency.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "bench/engine.h"
 #include "bench/tcp_info_log.h"
-#include "bench/tcp_thread_watch.h"
+#include "bench/thread_watch.h"
 #include "loops/byte_stream.h"
 #include "memory/buffer.h"
 #include "plan/plan.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/engine.h"
-#include "bench/tcp_thread_watch.h"
+#include "bench/thread_watch.h"
 #include "loops/round_trip.h"
 #include "memory/buffer.h"
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-#include "bench/tcp_thread_watch.h"
+#include "bench/thread_watch.h"
 
 #include <fcntl.h>
 #include <pthread.h>
