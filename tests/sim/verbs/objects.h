@@ -117,6 +117,7 @@ struct Deferred {
   std::uint64_t not_before_ns = 0;
   Verdict waiting_for = Verdict::done;
   bool stuck = false;
+  std::int64_t flip_byte = -1;    ///< of its data, inverted at each attempt; −1: none
 };
 
 /// The connected queue pair, looked up once.

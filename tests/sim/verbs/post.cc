@@ -48,7 +48,7 @@ void post_with_faults(SimQp& qp, const ibv_send_wr& wr) noexcept {
   const MessageFault fault = next_message(*qp.context);
   Outcome outcome;
   if (fault.stuck || !qp.deferred.empty()) {
-    defer(qp, wr, outcome, fault.stuck);
+    defer(qp, wr, outcome, fault.stuck, fault.flip_byte);
     return;
   }
   if (fault.status_given) {
@@ -57,7 +57,7 @@ void post_with_faults(SimQp& qp, const ibv_send_wr& wr) noexcept {
   } else {
     outcome = execute_flipped(qp, wr, fault.flip_byte);
   }
-  settle(qp, wr, outcome);
+  settle(qp, wr, outcome, fault.flip_byte);
 }
 
 int post_one(SimQp& qp, const ibv_send_wr& wr, std::uint32_t state) noexcept {

@@ -108,7 +108,7 @@ void run_deferred(SimQp& qp) noexcept {
     if (d.stuck || qp.shared->state.load() == IBV_QPS_SQD) return;
     if (d.not_before_ns != 0 && now_ns() < d.not_before_ns) return;
     qp.reads_in_burst = 0;
-    Outcome o = execute(qp, d.wr);
+    Outcome o = execute_flipped(qp, d.wr, d.flip_byte);
     if (o.verdict != Verdict::done && keep_waiting(qp, d, o)) return;
     const Deferred done = std::move(d);
     qp.deferred.pop_front();
@@ -119,8 +119,8 @@ void run_deferred(SimQp& qp) noexcept {
 
 }  // namespace
 
-void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& o) noexcept {
-  if (o.verdict != Verdict::done) return defer(qp, wr, o, false);
+void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& o, std::int64_t flip) noexcept {
+  if (o.verdict != Verdict::done) return defer(qp, wr, o, false, flip);
   complete(qp, wr, qp.sq_posted, o);
   if (o.status != IBV_WC_SUCCESS) fail(qp);
 }
@@ -135,11 +135,12 @@ void complete_success(SimQp& qp, const ibv_send_wr& wr) noexcept {
   push_completion(*qp.context->self, *qp.send_cq->shared, c);
 }
 
-void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck) noexcept {
+void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck, std::int64_t flip) noexcept {
   Deferred& d = qp.deferred.emplace_back();
   d.wr = wr;
   d.sq_index = qp.sq_posted;
   d.stuck = stuck;
+  d.flip_byte = flip;
   if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
     for (int i = 0; i < wr.num_sge; ++i) {
       const auto* bytes = reinterpret_cast<const char*>(wr.sg_list[i].addr);
@@ -184,8 +185,7 @@ Outcome execute_flipped(SimQp& qp, const ibv_send_wr& wr, std::int64_t flip) noe
   changed.sg_list = &sge;
   changed.num_sge = 1;
   changed.send_flags |= IBV_SEND_INLINE;  // the copy has no key
-  const Outcome outcome = execute(qp, changed);
-  return outcome.verdict == Verdict::done ? outcome : execute(qp, wr);
+  return execute(qp, changed);
 }
 
 void progress(SimContext& c) noexcept {
