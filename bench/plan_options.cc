@@ -117,7 +117,7 @@ void add_rdma_plan_options(CLI::App& c, PlanOptions& o) {
   c.add_option("--interval", o.interval, "of the series (default 100ms)")->group(measure);
   auto* direction = c.add_option("--direction", o.direction, "of the data: to, from or both (default to; read: from)")->group(measure);
   c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->excludes(direction)->group(measure);
-  c.add_flag("--verify", o.verify, "check the data that were timed")->group(measure);
+  c.add_flag("--verify", o.verify, "check the data; of send, write_imm and read each message, which slows them")->group(measure);
   c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream")->group(measure);
   c.add_option("--load-rate", o.load_rate_per_s, "open loop: so many messages/s, timed from the intended send")->group(measure);
   c.add_option("--preset", o.preset, "perftest: its defaults, for cross-checks")->group(measure);
@@ -189,6 +189,7 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   base.transport = plan::Transport::rdma;
   base.operation = plan::operation_from(o.op);
   fill_common(base, o);
+  base.verify_each = base.verify && base.metric != Metric::latency;
   base.direction = rdma_direction(o, base.operation);
   base.threads = o.threads.value_or(1);
   fill_rdma_depths(base, o);

@@ -13,11 +13,6 @@ namespace {
 using plan::Operation;
 using transport::Opcode;
 
-bool is_atomic(Operation op) { return op == Operation::fetch_add || op == Operation::compare_swap; }
-bool is_ping_pong(const Group& g) { return g.task == GroupTask::ping_pong_memory || g.task == GroupTask::ping_pong_completion; }
-/// Writes leave no trace at the passive side but the data, so their number is sent along.
-bool has_tally(const Group& g) { return g.operation == Operation::write && !is_ping_pong(g); }
-
 Opcode opcode_of(Operation op) {
   switch (op) {
     case Operation::write: return Opcode::write;
@@ -36,7 +31,7 @@ std::unique_ptr<verbs::Region> register_block(const RdmaGroup::Request& request,
                               .memory = block.registration(),
                               .remote_write = exposed && (op == Operation::write || op == Operation::write_imm),
                               .remote_read = exposed && op == Operation::read,
-                              .remote_atomic = exposed && is_atomic(op),
+                              .remote_atomic = exposed && request.layout.is_atomic(),
                               // Looking at memory needs the last byte to land last, which relaxed ordering gives up.
                               .relaxed_ordering = request.plan->rdma.relaxed_ordering && request.layout.task != GroupTask::ping_pong_memory};
   return std::make_unique<verbs::Region>(wanted);
@@ -49,8 +44,8 @@ RdmaGroup::RdmaGroup(const Request& request)
       side_(request.side),
       layout_(request.layout),
       index_(request.index),
-      initiating_(initiates(*request.plan, request.side) || is_ping_pong(request.layout)),
-      responding_(!initiates(*request.plan, request.side) || request.plan->direction == plan::Direction::both || is_ping_pong(request.layout)) {
+      initiating_(initiates(*request.plan, request.side) || request.layout.is_ping_pong()),
+      responding_(!initiates(*request.plan, request.side) || request.plan->direction == plan::Direction::both || request.layout.is_ping_pong()) {
   if (initiating_) {
     local_ = request.source->allocate(layout_.buffer_bytes());
     local_region_ = register_block(request, *local_, false);
@@ -106,6 +101,7 @@ void RdmaGroup::prepare(std::span<const transport::QpInfo> peer) {
     if (layout_.needs_receives() && responding_) prepare_receives(lane);
   }
   if (layout_.needs_receives() && responding_) loops::post_first_receives(*queue_, receive_settings());
+  check_each_message();
 }
 
 memory::Pattern RdmaGroup::pattern_of(bool of_initiator_here) const {
@@ -114,14 +110,15 @@ memory::Pattern RdmaGroup::pattern_of(bool of_initiator_here) const {
   return {.seed = std::uint64_t{index_} * 2 + (client_initiates ? 0 : 1)};
 }
 
-bool RdmaGroup::fills_local() const { return initiating_ && layout_.operation != Operation::read && !is_atomic(layout_.operation); }
+bool RdmaGroup::fills_local() const { return initiating_ && layout_.operation != Operation::read && !layout_.is_atomic(); }
 
 void RdmaGroup::fill(memory::Block& block, memory::Pattern pattern) {
   std::uint64_t bytes = std::uint64_t{layout_.used_slots} * layout_.stride;
   for (std::uint32_t region = 0; region < layout_.regions(); ++region)
     block.fill(layout_.lane_offset(region), bytes, layout_.pattern_offset(region, 0), pattern);
-  if (!is_ping_pong(layout_)) return;
-  block.clear(layout_.lane_offset(0) + layout_.message_bytes - 1, 1);  // the stamp of no round
+  if (layout_.task != GroupTask::ping_pong_memory) return;
+  for (std::uint32_t slot = 0; slot < layout_.used_slots; ++slot)
+    block.clear(layout_.lane_offset(0) + slot * layout_.stride + layout_.message_bytes - 1, 1);  // the stamp of no round
 }
 
 transport::WorkRequest RdmaGroup::request_of(std::uint32_t lane, std::uint32_t position, const transport::QpInfo& peer) const {
@@ -137,7 +134,7 @@ transport::WorkRequest RdmaGroup::request_of(std::uint32_t lane, std::uint32_t p
           .immediate = position,
           .local_address = local_->registration().address + layout_.lane_offset(lane) + slot * layout_.stride,
           // Atomics of a lane work on one word, so that its value says how many there were.
-          .remote_address = peer.remote_address + (is_atomic(layout_.operation) ? 0 : slot * layout_.stride),
+          .remote_address = peer.remote_address + (layout_.is_atomic() ? 0 : slot * layout_.stride),
           .compare_add = swap ? (odd ? 1U : 0U) : 1U,
           .swap = odd ? 0U : 1U};
 }
@@ -145,7 +142,7 @@ transport::WorkRequest RdmaGroup::request_of(std::uint32_t lane, std::uint32_t p
 void RdmaGroup::prepare_sends(std::uint32_t lane, const transport::QpInfo& peer, std::uint64_t peer_tally) {
   std::vector<transport::WorkRequest> requests;
   for (std::uint32_t i = 0; i < layout_.ring; ++i) requests.push_back(request_of(lane, i, peer));
-  if (has_tally(layout_))
+  if (layout_.has_tally())
     requests.push_back({.op = Opcode::write,
                         .signaled = true,
                         .inline_data = false,
@@ -179,15 +176,20 @@ loops::ReceiveSettings RdmaGroup::receive_settings() const {
   settings.iterations = plan_.iterations;
   settings.times = {.warm_up = plan_.warm_up, .duration = plan_.duration, .interval = plan_.interval};
   settings.events = plan_.rdma.events;
+  settings.check = check_.get();
   return settings;
 }
 
-std::byte* RdmaGroup::outgoing_stamp() const noexcept { return local_->host_address() + layout_.lane_offset(0) + layout_.message_bytes - 1; }
-const std::byte* RdmaGroup::incoming_stamp() const noexcept { return exposed_->host_address() + layout_.lane_offset(0) + layout_.message_bytes - 1; }
+loops::Stamps RdmaGroup::stamps() const noexcept {
+  const std::uint64_t last_byte = layout_.lane_offset(0) + layout_.message_bytes - 1;
+  return {.outgoing = local_->host_address() + last_byte,
+          .incoming = exposed_->host_address() + last_byte,
+          .stride = layout_.used_slots > 1 ? static_cast<std::ptrdiff_t>(layout_.stride) : 0};
+}
 
 bool RdmaGroup::send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept {
   std::byte* host = local_->host_address();
-  if (!has_tally(layout_) || host == nullptr) return true;
+  if (!layout_.has_tally() || host == nullptr) return true;
   std::copy_n(reinterpret_cast<const std::byte*>(&messages), sizeof messages, host + layout_.tally_offset(lane));
   if (queue_->post(lane, layout_.ring, 1).accepted != 1) return false;
   std::array<transport::Completion, 1> done;
@@ -196,76 +198,6 @@ bool RdmaGroup::send_tally(std::uint32_t lane, std::uint64_t messages, Deadline 
     if (n != 0) return n == 1 && done[0].status == transport::kSuccess;
   }
   return false;
-}
-
-std::vector<std::uint64_t> RdmaGroup::read_tallies() {
-  std::vector<std::uint64_t> tallies(layout_.lanes);
-  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) exposed_->read(layout_.tally_offset(lane), &tallies[lane], sizeof tallies[lane]);
-  return tallies;
-}
-
-std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings) {
-  if (is_atomic(layout_.operation)) return initiating_ ? std::optional(verify_atomics(counts)) : std::nullopt;
-  if (layout_.operation == Operation::read) return initiating_ ? std::optional(verify_pattern(*local_, pattern_of(true), counts)) : std::nullopt;
-  if (!responding_) return std::nullopt;
-  if (!has_tally(layout_)) return verify_pattern(*exposed_, pattern_of(false), counts);
-  std::vector<std::uint64_t> tallies = read_tallies();
-  if (std::any_of(tallies.begin(), tallies.end(), [](std::uint64_t n) { return n == 0; })) {
-    warnings.emplace_back("the peer did not leave its number of writes on every QP: only what it counted was verified");
-  }
-  return verify_pattern(*exposed_, pattern_of(false), tallies);
-}
-
-results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts) {
-  std::vector<std::uint64_t> touched(layout_.regions(), 0);
-  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
-    std::uint64_t& most = touched[lane % layout_.regions()];
-    most = std::max(most, std::min<std::uint64_t>(counts[lane], layout_.used_slots));
-  }
-  memory::PatternCheck sum;
-  std::optional<std::uint64_t> first;
-  for (std::uint32_t region = 0; region < layout_.regions(); ++region) {
-    for (std::uint32_t slot = 0; slot < touched[region]; ++slot) {
-      // The last byte of a ping-pong message is its stamp.
-      std::uint64_t bytes = layout_.message_bytes - (is_ping_pong(layout_) ? 1 : 0);
-      std::uint64_t at = layout_.lane_offset(region) + slot * layout_.stride;
-      std::uint64_t pattern_at = layout_.pattern_offset(region, slot);
-      memory::PatternCheck check = block.check(at, bytes, pattern_at, pattern);
-      if (check.first_offset && !first) first = at + (*check.first_offset - pattern_at);
-      sum.add(check);
-    }
-  }
-  results::Verification v{
-      .checked_bytes = sum.checked_bytes, .mismatched_bytes = sum.mismatched_bytes, .first_offset = first, .expected = {}, .found = {}};
-  if (first) {
-    v.expected = std::to_integer<int>(sum.expected);
-    v.found = std::to_integer<int>(sum.found);
-  }
-  return v;
-}
-
-results::Verification RdmaGroup::verify_atomics(std::span<const std::uint64_t> counts) {
-  results::Verification v;
-  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
-    // Lanes that share a word have no order among them that could be checked.
-    if (layout_.contents < layout_.lanes) break;
-    std::uint64_t n = counts[lane];
-    for (std::uint64_t k = n - std::min<std::uint64_t>(n, layout_.used_slots); k < n; ++k) {
-      std::uint64_t offset = layout_.lane_offset(lane) + (k % layout_.ring % layout_.used_slots) * layout_.stride;
-      std::uint64_t found = 0;
-      local_->read(offset, &found, sizeof found);
-      // The k-th request finds what the k before it made: k of them, or whichever of the two values is k's turn.
-      std::uint64_t expected = layout_.operation == Operation::fetch_add ? k : k % 2;
-      v.checked_bytes += sizeof found;
-      if (found == expected) continue;
-      v.mismatched_bytes += sizeof found;
-      if (v.first_offset) continue;
-      v.first_offset = offset;
-      v.expected = static_cast<int>(expected & 0xFF);
-      v.found = static_cast<int>(found & 0xFF);
-    }
-  }
-  return v;
 }
 
 }  // namespace railgauge::bench

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bench/rdma_layout.h"
+#include "bench/slot_check.h"
+#include "loops/ping_pong_memory.h"
 #include "loops/receive.h"
 #include "memory/buffer_source.h"
 #include "results/record.h"
@@ -51,15 +53,16 @@ class RdmaGroup {
   /// receives. QPs must be in INIT.
   void prepare(std::span<const transport::QpInfo> peer);
 
-  /// Bytes of the last message sent and received, for a ping-pong on memory: last byte of each.
-  std::byte* outgoing_stamp() const noexcept;
-  const std::byte* incoming_stamp() const noexcept;
+  /// For a ping-pong on memory.
+  loops::Stamps stamps() const noexcept;
   loops::ReceiveSettings receive_settings() const;
+  /// What sees each message that arrives here, where that was asked for and can be done; else null. After prepare().
+  loops::MessageCheck* message_check() const noexcept { return check_.get(); }
   /// Leaves `messages` for the checker of the other side; a write's initiator calls it for each lane after the loop.
   /// False when the post failed or did not complete by the deadline.
   [[nodiscard]] bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;
 
-  /// Checks what the last transfers left here. `counts`: messages per lane as this side's loop counted them (initiator or
+  /// What the checks of each message found, or else what the last transfers left here. `counts`: messages per lane as this side's loop counted them (initiator or
   /// receiver); empty on the passive side of writes, which reads the peer's tally. Nothing when there is nothing to check here.
   std::optional<results::Verification> verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings);
 
@@ -69,6 +72,8 @@ class RdmaGroup {
   void fill(memory::Block& block, memory::Pattern pattern);
   void prepare_sends(std::uint32_t lane, const transport::QpInfo& peer, std::uint64_t peer_tally);
   void prepare_receives(std::uint32_t lane);
+  void check_each_message();
+  std::uint64_t compared_bytes() const noexcept;
   transport::WorkRequest request_of(std::uint32_t lane, std::uint32_t position, const transport::QpInfo& peer) const;
   results::Verification verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts);
   results::Verification verify_atomics(std::span<const std::uint64_t> counts);
@@ -87,6 +92,7 @@ class RdmaGroup {
   std::unique_ptr<verbs::Region> local_region_;
   std::unique_ptr<verbs::Region> exposed_region_;
   std::unique_ptr<verbs::VerbsQueue> queue_;
+  std::unique_ptr<SlotCheck> check_;
 };
 
 }  // namespace railgauge::bench

@@ -27,7 +27,8 @@ constexpr std::uint64_t kLoadMessage = 65536;
 constexpr std::uint32_t kLoadDepth = 32;
 
 bool has_receives(Operation op) { return op == Operation::send || op == Operation::write_imm; }
-bool is_atomic(Operation op) { return op == Operation::fetch_add || op == Operation::compare_swap; }
+
+std::uint64_t stride_of(std::uint64_t message_bytes) { return (message_bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
 std::uint32_t largest_divisor_up_to(std::uint32_t number, std::uint64_t most) {
   for (auto d = static_cast<std::uint32_t>(std::min<std::uint64_t>(number, most)); d > 1; --d)
@@ -45,11 +46,13 @@ std::uint32_t step_of(const Group& g) {
 
 /// Slots from depth, batch and signalling.
 void lay_out_slots(Group& g, std::uint64_t working_set_bytes, bool chosen_by_user) {
-  g.stride = (g.message_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  g.stride = stride_of(g.message_bytes);
   std::uint32_t step = step_of(g);
   std::uint64_t room = std::max<std::uint64_t>(1, working_set_bytes / g.stride);
   std::uint64_t longest = std::max<std::uint64_t>({1, std::min<std::uint64_t>(kLongestRing, kMostRingSlots / g.lanes)});
-  if (!chosen_by_user && g.message_bytes < kSmallMessage) longest = std::min<std::uint64_t>(longest, g.depth);
+  // A checked write_imm needs slots beyond those in flight (slots_written_ahead).
+  const std::uint64_t shortest = g.check_each && g.operation == Operation::write_imm ? 4 * std::uint64_t{g.depth} : g.depth;
+  if (!chosen_by_user && g.message_bytes < kSmallMessage) longest = std::min(longest, shortest);
   std::uint64_t per_lane = std::clamp<std::uint64_t>(room / g.lanes, 1, longest);
   g.slots_per_lane = per_lane >= step ? static_cast<std::uint32_t>(per_lane / step * step) : largest_divisor_up_to(step, per_lane);
   std::uint64_t all = std::uint64_t{g.slots_per_lane} * g.lanes;
@@ -64,13 +67,24 @@ void lay_out_receives(Group& g, std::uint32_t max_receives) {
   g.recv_depth = std::max(g.recv_batch, std::min(wanted, max_receives) / g.recv_batch * g.recv_batch);
 }
 
+/// Slots that messages may write before they have a receive. A send without one leaves no trace; of a write_imm all but the
+/// last packet land, and are not sent again when that one is.
+std::uint32_t slots_written_ahead(const Group& g) { return g.operation == Operation::write_imm ? g.depth : 0; }
+
 /// Rings for `used` addresses per lane, which is a multiple or a divisor of the step.
 void lay_out_rings(Group& g, std::uint32_t used) {
   g.used_slots = used;
   std::uint32_t step = step_of(g);
   g.ring = used >= step ? used : step;
-  if (has_receives(g.operation))
-    g.recv_ring = g.task == GroupTask::ping_pong_completion ? std::max(g.recv_depth, used) / used * used : std::lcm(used, g.recv_batch);
+  if (!has_receives(g.operation)) return;
+  if (g.check_each && g.task != GroupTask::ping_pong_completion) {
+    // A message needs a receive, so no more arrive than there are receives until one has been checked.
+    const std::uint32_t ahead = slots_written_ahead(g);
+    const std::uint32_t most = used > ahead ? used - ahead : used;
+    g.recv_batch = largest_divisor_up_to(used, std::min(g.recv_batch, most));
+    g.recv_depth = std::max(g.recv_batch, std::min(g.recv_depth, most) / g.recv_batch * g.recv_batch);
+  }
+  g.recv_ring = g.task == GroupTask::ping_pong_completion ? std::max(g.recv_depth, used) / used * used : std::lcm(used, g.recv_batch);
 }
 
 Group stream_group(const Plan& plan) {
@@ -81,10 +95,18 @@ Group stream_group(const Plan& plan) {
   g.depth = static_cast<std::uint32_t>(plan.rdma.depth);
   g.post_batch = static_cast<std::uint32_t>(plan.rdma.post_batch);
   g.signal_every = static_cast<std::uint32_t>(plan.rdma.signal_every);
+  g.check_each = plan.verify_each;
   return g;
 }
 
-/// Latency works on one message over and over: the buffers of an application's request and answer.
+/// Slots of a latency group. It works on one message over and over: the buffers of an application's request and answer. With
+/// verification on two in turn, so that one can be checked while the next is under way.
+std::uint64_t latency_slots(const Group& g) {
+  if (g.is_atomic()) return g.depth;  // told apart by their slots
+  if (!g.check_each) return 1;
+  return g.task == GroupTask::open_loop ? g.depth : 2;
+}
+
 Group latency_group(const Plan& plan) {
   Group g;
   g.operation = plan.operation;
@@ -94,6 +116,7 @@ Group latency_group(const Plan& plan) {
   else if (has_receives(plan.operation)) g.task = GroupTask::ping_pong_completion;
   else g.task = GroupTask::requests;
   g.depth = g.task == GroupTask::open_loop ? kOpenLoopRing : kLatencyRing;
+  g.check_each = plan.verify;
   return g;
 }
 
@@ -122,9 +145,7 @@ std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, st
   bool chosen = plan.working_set_bytes.has_value();
   if (plan.metric == Metric::latency) {
     Group g = latency_group(plan);
-    // Atomics are told apart by their slots; everything else uses one.
-    std::uint64_t bytes = is_atomic(g.operation) ? kCacheLine * g.depth : 1;
-    lay_out_slots(g, bytes, true);
+    lay_out_slots(g, latency_slots(g) * stride_of(g.message_bytes), true);
     lay_out_receives(g, max_receives);
     groups.push_back(g);
     if (plan.under_load) {
@@ -141,6 +162,19 @@ std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, st
   }
   for (Group& g : groups) g.agree(g.slots_per_lane, g.regions());
   return groups;
+}
+
+bool Group::can_check_each() const {
+  if (!check_each || regions() < lanes) return false;
+  const bool receives_bound = needs_receives() && recv_depth + slots_written_ahead(*this) <= used_slots;
+  switch (task) {
+    case GroupTask::stream: return receives_bound || (operation == Operation::read && depth <= used_slots);
+    case GroupTask::ping_pong_memory:
+    case GroupTask::ping_pong_completion: return used_slots >= 2;
+    case GroupTask::requests: return operation == Operation::read;
+    case GroupTask::open_loop: return receives_bound;
+  }
+  return false;
 }
 
 void Group::agree(std::uint32_t peer_slots_per_lane, std::uint32_t peer_regions) {

@@ -29,9 +29,14 @@ struct Group {
   std::uint32_t recv_depth = 0;
   std::uint32_t recv_batch = 1;
   bool load = false;                    ///< the stream beside a latency measurement
+  bool check_each = false;              ///< the receiver checks each message before its slot can be written again
 
   std::uint32_t contents = 1;           ///< different payloads: lane modulo contents chooses; lanes that share slots share the payload
 
+  bool is_atomic() const { return operation == plan::Operation::fetch_add || operation == plan::Operation::compare_swap; }
+  bool is_ping_pong() const { return task == GroupTask::ping_pong_memory || task == GroupTask::ping_pong_completion; }
+  /// Writes leave no trace at the passive side but the data, so their number is sent along.
+  bool has_tally() const { return operation == plan::Operation::write && !is_ping_pong(); }
   /// Regions of slots that are apart; lanes l and l + regions() share one.
   std::uint32_t regions() const { return slots / slots_per_lane; }
   /// The buffer begins with one cache line per lane, in which the initiator of a write leaves its number of messages for
@@ -48,6 +53,8 @@ struct Group {
   /// Call it on both sides, with what the other side has.
   void agree(std::uint32_t peer_slots_per_lane, std::uint32_t peer_regions);
   bool needs_receives() const { return recv_ring > 0; }
+  /// check_each can be kept: no lane writes another's slot, and no more messages are on their way to a lane than it has slots.
+  bool can_check_each() const;
 };
 
 /// Whether this side initiates. `direction` names the way of the data, seen from the client; a read is initiated by the

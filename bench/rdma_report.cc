@@ -134,6 +134,10 @@ void add_verification(const std::optional<results::Verification>& found, SideRes
   if (!result.verification) result.verification = results::Verification{};
   results::Verification& sum = *result.verification;
   sum.checked_bytes += found->checked_bytes;
+  sum.checked_messages = sum.checked_messages.value_or(0) + found->checked_messages.value_or(0);
+  sum.messages = sum.messages.value_or(0) + found->messages.value_or(0);
+  if (sum.scope.empty()) sum.scope = found->scope;
+  else if (sum.scope != found->scope) sum.scope += " of one part, " + found->scope + " of another";
   sum.mismatched_bytes += found->mismatched_bytes;
   if (!sum.first_offset && found->first_offset) {
     sum.first_offset = found->first_offset;

@@ -44,6 +44,11 @@ void note(GroupOutcome& outcome, Ending ending, const loops::Fault& fault, const
   outcome.error = describe(fault, group, shared);
 }
 
+/// Where the initiator is also the one that receives.
+loops::MessageCheck* initiators_check(const RdmaGroup& group) {
+  return group.layout().operation == plan::Operation::read ? group.message_check() : nullptr;
+}
+
 loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& shared) {
   const Group& g = group.layout();
   loops::WindowSettings s;
@@ -62,6 +67,7 @@ loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& s
   s.drain_limit = shared.stall_limit;
   s.events = shared.plan.rdma.events;
   s.yields = shared.same_host;
+  s.check = initiators_check(group);
   return s;
 }
 
@@ -77,6 +83,7 @@ loops::LatencySettings latency_settings(const RdmaGroup& group, const RunShared&
   s.halved = halved;
   s.yields = shared.same_host;
   s.events = shared.plan.rdma.events;
+  s.check = group.message_check();
   return s;
 }
 
@@ -155,7 +162,7 @@ class GroupRun {
   }
 
   void ping_pong_memory() {
-    loops::Stamps stamps{group_.outgoing_stamp(), group_.incoming_stamp()};
+    loops::Stamps stamps = group_.stamps();
     loops::LatencySettings settings = latency_settings(group_, shared_, true);
     Flags flags = flags_of(shared_, group_);
     if (asks()) after_latency(loops::ping_by_memory(group_.queue(), settings, stamps, flags, shared_.clock, recorder(), live()));

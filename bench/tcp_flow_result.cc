@@ -72,6 +72,7 @@ void Flow::note_checks(FlowResult& result) const {
     result.error = error;
   }
   if (all.checked_bytes == 0) result.warnings.push_back("verification was asked for, but no block came inside the window to be compared");
+  all.scope = "one received block per interval on each stream";
   result.verification = all;
 }
 

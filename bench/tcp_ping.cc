@@ -81,6 +81,7 @@ void Ping::note_checks(PingResult& result) const {
       result.error->stage = "verify";
     }
   }
+  found.scope = "every echoed message";
   result.verification = found;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/tsc.h"
+#include "loops/message_check.h"
 #include "loops/outcome.h"
 #include "stats/histogram.h"
 #include "transport/work_queue.h"
@@ -26,6 +27,7 @@ struct LatencySettings {
   bool halved = true;                   ///< samples are half round trips
   bool yields = false;                  ///< both sides share this host's CPUs
   bool events = false;                  ///< by completion only: sleep instead of spinning
+  MessageCheck* check = nullptr;        ///< sees each message outside of the samples; null: none. Outlives the loop
 };
 
 /// What a latency loop says; the samples are in the recorder it was given.
@@ -34,6 +36,19 @@ struct LatencyOutcome {
   Fault fault;
   std::uint64_t rounds = 0;             ///< round trips or requests, warm-up included
 };
+
+/// When a round trip or request began and when its answer had come, in ticks.
+struct Round {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// When the next round begins: where `ended` ended, or after its message, in `slot`, has been checked.
+inline std::uint64_t begin_after(const Round& ended, MessageCheck* check, std::uint32_t slot, const TickClock& clock) noexcept {
+  if (check == nullptr) return ended.end;
+  check->check(0, slot);
+  return clock.now_ordered();
+}
 
 /// Decides what is warm-up, what is recorded and when there is enough.
 class Sampler {

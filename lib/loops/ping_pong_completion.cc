@@ -18,6 +18,9 @@ class ReceiveSide {
   ReceiveSide(transport::WorkQueue& queue, const LatencySettings& settings, SendSide& sends, Flags flags, const TickClock& clock)
       : queue_(queue), settings_(settings), sends_(sends), flags_(flags), clock_(clock) {}
 
+  /// Where the message that was awaited last has landed.
+  std::uint32_t landed() const noexcept { return one_[0].slot; }
+
   Seen await(std::uint64_t limit_ticks, bool until_peer_ends) noexcept {
     Courtesy courtesy(settings_.yields);
     std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
@@ -94,22 +97,22 @@ LatencyOutcome ping_by_completion(transport::WorkQueue& queue, const LatencySett
   LatencyOutcome outcome;
   const std::uint64_t limit = clock.ticks_of(settings.stall_limit);
   std::uint64_t begin = clock.now_ordered();
-  std::uint64_t previous = begin;
+  Round before;
   sampler.start(begin);
   Seen seen = Seen::yes;
   for (;;) {
     bool posted = post_one(sends, limit, clock);
     if (posted && outcome.rounds > 0) {  // of the round before, while this one is under way
       posted = receives.repost();
-      sampler.add(previous, begin);
+      sampler.add(before.begin, before.end);
     }
     seen = posted && sends.reap() ? receives.await(limit, false) : Seen::fault;
     if (seen != Seen::yes) break;
     ++outcome.rounds;
-    previous = begin;
-    begin = clock.now_ordered();
-    if (sampler.last(previous, begin)) {
-      sampler.add(previous, begin);
+    before = {begin, clock.now_ordered()};
+    begin = begin_after(before, settings.check, receives.landed(), clock);
+    if (sampler.last(before.begin, before.end)) {
+      sampler.add(before.begin, before.end);
       break;
     }
     if (flags.stopping()) {
@@ -132,7 +135,14 @@ LatencyOutcome pong_by_completion(transport::WorkQueue& queue, const LatencySett
     seen = receives.await(limit, true);
     if (seen != Seen::yes) break;
     ++outcome.rounds;
-    if (!post_one(sends, limit, clock) || !receives.repost() || !sends.reap()) {
+    const std::uint32_t landed = receives.landed();
+    if (!post_one(sends, limit, clock)) {
+      seen = Seen::fault;
+      break;
+    }
+    // The answer is on its way. The next question lands in another slot, and the one after it waits for the next answer.
+    if (settings.check != nullptr) settings.check->check(0, landed);
+    if (!receives.repost() || !sends.reap()) {
       seen = Seen::fault;
       break;
     }

@@ -11,8 +11,12 @@ constexpr std::uint32_t kSpins = 1024;
 
 std::byte stamp_of(std::uint64_t round) noexcept { return static_cast<std::byte>(round & 0xFF); }
 
-void write_stamp(Stamps stamps, std::uint64_t round) noexcept {
-  *stamps.outgoing = stamp_of(round);
+/// Rounds count from 1; the first uses the first slot.
+std::uint32_t slot_of(std::uint64_t round) noexcept { return static_cast<std::uint32_t>((round - 1) % 2); }
+std::ptrdiff_t offset_of(const Stamps& stamps, std::uint64_t round) noexcept { return slot_of(round) * stamps.stride; }
+
+void write_stamp(const Stamps& stamps, std::uint64_t round) noexcept {
+  stamps.outgoing[offset_of(stamps, round)] = stamp_of(round);
   // The device reads the message after the doorbell; compilers may not move the store behind it, and providers fence.
   std::atomic_thread_fence(std::memory_order_release);
 }
@@ -29,11 +33,12 @@ struct Wait {
 /// Spins until the incoming stamp is that of `round`. The flags, the clock and the send queue are looked at between rounds of spinning.
 Seen await(Stamps stamps, std::uint64_t round, const Wait& wait, SendSide& sends, Flags flags, const TickClock& clock) noexcept {
   const std::byte wanted = stamp_of(round);
+  const volatile std::byte* incoming = stamps.incoming + offset_of(stamps, round);
   Courtesy courtesy(wait.yields);
   std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
   for (;;) {
     for (std::uint32_t i = 0; i < kSpins; ++i) {
-      if (*stamps.incoming == wanted) {
+      if (*incoming == wanted) {
         std::atomic_thread_fence(std::memory_order_acquire);
         return Seen::yes;
       }
@@ -70,8 +75,8 @@ LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings
   Sampler sampler(settings, clock, recorder, live);
   LatencyOutcome outcome;
   const std::uint64_t limit = clock.ticks_of(settings.stall_limit);
-  std::uint64_t previous = clock.now_ordered();
-  std::uint64_t begin = previous;
+  std::uint64_t begin = clock.now_ordered();
+  Round before;
   sampler.start(begin);
   Seen seen = Seen::yes;
   while (seen == Seen::yes) {
@@ -80,14 +85,14 @@ LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings
       seen = Seen::fault;
       break;
     }
-    if (outcome.rounds > 0) sampler.add(previous, begin);  // of the round before, while this one is under way
+    if (outcome.rounds > 0) sampler.add(before.begin, before.end);  // while this one is under way
     seen = sends.reap() ? await(stamps, outcome.rounds + 1, {limit, false, settings.yields}, sends, flags, clock) : Seen::fault;
     if (seen != Seen::yes) break;
     ++outcome.rounds;
-    previous = begin;
-    begin = clock.now_ordered();
-    if (sampler.last(previous, begin)) {
-      sampler.add(previous, begin);
+    before = {begin, clock.now_ordered()};
+    begin = begin_after(before, settings.check, slot_of(outcome.rounds), clock);
+    if (sampler.last(before.begin, before.end)) {
+      sampler.add(before.begin, before.end);
       break;
     }
     if (flags.stopping()) seen = Seen::over;
@@ -108,7 +113,13 @@ LatencyOutcome pong_by_memory(transport::WorkQueue& queue, const LatencySettings
     if (seen != Seen::yes) break;
     ++outcome.rounds;
     write_stamp(stamps, outcome.rounds);
-    if (!make_room(sends, limit, clock) || !sends.post() || !sends.reap()) {
+    if (!make_room(sends, limit, clock) || !sends.post()) {
+      seen = Seen::fault;
+      break;
+    }
+    // The answer is on its way. The next question lands in the other slot, and the one after it waits for the next answer.
+    if (settings.check != nullptr) settings.check->check(0, slot_of(outcome.rounds));
+    if (!sends.reap()) {
       seen = Seen::fault;
       break;
     }

@@ -8,9 +8,10 @@ namespace railgauge::loops {
 struct Stamps {
   volatile std::byte* outgoing = nullptr;
   const volatile std::byte* incoming = nullptr;
+  std::ptrdiff_t stride = 0;            ///< from the message of one round to that of the next; they alternate between two. 0: one for all
 };
 
-/// Ping-pong of RDMA writes seen by spinning on memory, the asking side. Both stamps are 0 at the begin. A sample is the
+/// Ping-pong of RDMA writes seen by spinning on memory, the asking side. All stamps are 0 at the begin. A sample is the
 /// span between two successive answers, so all that the CPU does between them is inside, except recording, which happens
 /// while the next one is under way.
 LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings& settings, Stamps stamps, Flags flags, const TickClock& clock,

@@ -70,6 +70,7 @@ void WindowReceiver::take(const Completion& completion) noexcept {
   ++lane.received;
   counters_.bytes += completion.bytes;
   ++counters_.messages;
+  if (settings_.check != nullptr) settings_.check->check(completion.lane, completion.slot);
   if (++lane.used == settings_.post_batch) repost(completion.lane, lane);
 }
 

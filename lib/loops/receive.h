@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/tsc.h"
+#include "loops/message_check.h"
 #include "loops/outcome.h"
 #include "loops/poll.h"
 #include "loops/schedule.h"
@@ -24,6 +25,7 @@ struct ReceiveSettings {
   nanoseconds stall_limit = std::chrono::seconds(5);   ///< longest wait for the next one; longer than the sender's, who knows more
   bool events = false;
   bool yields = false;                  ///< both sides share this host's CPUs
+  MessageCheck* check = nullptr;        ///< sees each message before its receive is posted again; null: none. Outlives the loop
 };
 
 /// Posts the first `depth` receives of every lane. Set-up; throws Error{verbs} naming lane and errno.

@@ -41,7 +41,7 @@ LatencyOutcome time_requests(transport::WorkQueue& queue, const LatencySettings&
   Sampler sampler(settings, clock, recorder, live);
   LatencyOutcome outcome;
   std::uint64_t begin = clock.now_ordered();
-  std::uint64_t previous = begin;
+  Round before;
   sampler.start(begin);
   Seen seen = Seen::yes;
   for (;;) {
@@ -49,14 +49,14 @@ LatencyOutcome time_requests(transport::WorkQueue& queue, const LatencySettings&
       seen = Seen::fault;
       break;
     }
-    if (outcome.rounds > 0) sampler.add(previous, begin);  // of the request before, while this one is under way
+    if (outcome.rounds > 0) sampler.add(before.begin, before.end);  // while this one is under way
     seen = await(sends, queue, settings, flags, clock);
     if (seen != Seen::yes) break;
+    before = {begin, clock.now_ordered()};
+    begin = begin_after(before, settings.check, static_cast<std::uint32_t>(outcome.rounds % settings.ring), clock);
     ++outcome.rounds;
-    previous = begin;
-    begin = clock.now_ordered();
-    if (sampler.last(previous, begin)) {
-      sampler.add(previous, begin);
+    if (sampler.last(before.begin, before.end)) {
+      sampler.add(before.begin, before.end);
       break;
     }
     if (flags.stopping()) {

@@ -80,6 +80,9 @@ void WindowSender::take_all(std::span<const Completion> batch) noexcept {
     while (next < batch.size() && batch[next].lane == index && batch[next].status == transport::kSuccess) ++next;
     const std::uint64_t done = (next - i) * settings_.signal_every;
     Lane& lane = lanes_[index];
+    if (settings_.check != nullptr)
+      for (std::uint64_t k = lane.completed; k < lane.completed + done; ++k)
+        settings_.check->check(index, static_cast<std::uint32_t>(k % settings_.ring));
     lane.completed += done;
     messages_ += done;
     if (lane.completed == lane.limit) --open_lanes_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/tsc.h"
+#include "loops/message_check.h"
 #include "loops/outcome.h"
 #include "loops/poll.h"
 #include "loops/schedule.h"
@@ -27,6 +28,7 @@ struct WindowSettings {
   nanoseconds drain_limit = std::chrono::seconds(2);   ///< longest wait without a completion after the window
   bool events = false;                  ///< sleep instead of spinning when there is nothing
   bool yields = false;                  ///< both sides share this host's CPUs
+  MessageCheck* check = nullptr;        ///< of reads: sees each slot before it is posted again; null: none. Outlives the loop
 };
 
 /// What a sending loop says.

@@ -66,6 +66,7 @@ void describe(results::Io& io, Plan& plan) {
   io.field("threads", plan.threads, 1, 4096);
   io.field("streams", plan.streams, 1, 65536);
   io.field("verify", plan.verify);
+  io.field("verify_each", plan.verify_each);
   io.field("working_set_bytes", plan.working_set_bytes);
   io.word("paging", plan.paging, words({Paging::normal, Paging::huge}));
   io.field("under_load", plan.under_load);

@@ -95,6 +95,9 @@ void describe(Io& io, Verification& verification) {
   io.field("first_offset_bytes", verification.first_offset);
   io.field("expected_byte", verification.expected, 0, 255);
   io.field("found_byte", verification.found, 0, 255);
+  io.field("checked_messages", verification.checked_messages);
+  io.field("messages", verification.messages);
+  io.field("scope", verification.scope);
 }
 
 void describe(Io& io, TcpInfoSample& sample) {

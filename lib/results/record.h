@@ -61,6 +61,9 @@ struct Verification {
   std::optional<std::uint64_t> first_offset;    ///< of the first mismatch, within the buffer
   std::optional<int> expected;                  ///< byte value
   std::optional<int> found;
+  std::optional<std::uint64_t> checked_messages{};  ///< absent: blocks of a stream were compared
+  std::optional<std::uint64_t> messages{};      ///< that there were, warm-up included; absent: not counted
+  std::string scope{};                          ///< which were compared, in words: "every message"
 };
 
 /// One TCP_INFO reading of one stream at one instant (tcp(7), linux/tcp.h); keys as in the kernel, units in the key.

@@ -162,7 +162,9 @@ Measurement finished(const plan::Plan& plan) {
   out.outcome = results::Outcome::done;
   bool rdma = plan.transport == Transport::rdma;
   out.sides = {rdma ? rdma_side("client", "node-07") : tcp_side("client", "node-07"), rdma ? rdma_side("server", "node-12") : tcp_side("server", "node-12")};
-  if (plan.verify) out.sides[1].verification = results::Verification{1'048'576, 0, {}, {}, {}};
+  if (plan.verify && rdma) out.sides[1].verification = results::Verification{1'048'576, 0, {}, {}, {}, 16, 70'458, "the last message in each slot"};
+  if (plan.verify && !rdma)
+    out.sides[1].verification = results::Verification{1'048'576, 0, {}, {}, {}, {}, {}, "one received block per interval on each stream"};
   return out;
 }
 
@@ -262,7 +264,7 @@ Record mtu_marginal_and_dirty() {
   small_mtu.terms.push_back(term("ports with path MTU 4096 instead of 1024", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)", true));
   out.measurements = {bandwidth(with_qps(kWrite, 8), 369.1, small_mtu), bandwidth(with_qps(kRead, 8), 368.7, small_mtu), bandwidth(with_qps(kBoth, 8), 365.0, small_mtu)};
   out.measurements[1].sides[0].counters.push_back({"mlx5_2/1/counters", "symbol_error", host::Fact<std::uint64_t>::of(11), host::Fact<std::uint64_t>::of(14), host::Fact<std::uint64_t>::of(3), false});
-  out.measurements[2].sides[1].verification = results::Verification{1'048'576, 4096, 8192, 0x5a, 0x00};
+  out.measurements[2].sides[1].verification = results::Verification{1'048'576, 4096, 8192, 0x5a, 0x00, 16, 70'458, "the last message in each slot"};
   return out;
 }
 

@@ -158,6 +158,50 @@ TEST(EngineIterations, CountsExactlyWhatWasAskedFor) {
   EXPECT_EQ(pair.client_result.sent->messages, 3000U);
 }
 
+TEST(EngineIterations, TheInitiatorCountsAndTheWarmUpIsOver) {
+  for (Operation op : {Operation::write, Operation::send}) {
+    for (int threads : {1, 3}) {
+      plan::Plan p = plan_of(op, Metric::bandwidth, Direction::to, 5000);
+      p.iterations = 1;
+      p.threads = threads;
+      EnginePair pair(p);
+      pair.connect();
+      pair.run();
+      expect_clean(pair.client_result);
+      expect_clean(pair.server_result);
+      ASSERT_TRUE(pair.client_result.sent);
+      EXPECT_EQ(pair.client_result.sent->messages, static_cast<std::uint64_t>(threads));
+      EXPECT_FALSE(pair.server_result.received);
+    }
+  }
+}
+
+TEST(EngineVerification, EachMessageIsCheckedWhereItIsSeenToArrive) {
+  for (Operation op : {Operation::send, Operation::write_imm, Operation::read}) {
+    for (Direction direction : {Direction::to, Direction::both}) {
+      plan::Plan p = plan_of(op, Metric::bandwidth, direction, 3000);
+      p.rdma.qps = 3;
+      p.threads = 2;
+      p.rdma.depth = 24;
+      p.rdma.post_batch = 3;
+      p.rdma.signal_every = 4;
+      p.verify_each = true;
+      EnginePair pair(p);
+      pair.connect();
+      pair.run();
+      expect_clean(pair.client_result);
+      expect_clean(pair.server_result);
+      for (const auto* side : {&pair.client_result, &pair.server_result}) {
+        if (!side->verification) continue;
+        EXPECT_EQ(side->verification->scope, "every message");
+        EXPECT_EQ(side->verification->checked_messages, side->verification->messages);
+        EXPECT_EQ(side->verification->checked_bytes, 3000 * *side->verification->messages);
+      }
+      EXPECT_TRUE(pair.client_result.verification || pair.server_result.verification);
+    }
+  }
+}
+
 TEST(EngineEvents, SleepsAndStillMeasures) {
   for (Operation op : {Operation::write, Operation::send}) {
     plan::Plan p = plan_of(op, Metric::bandwidth, Direction::to, 65536);

@@ -75,6 +75,66 @@ TEST(RdmaFault, AFlippedByteIsFoundWhereItLies) {
   EXPECT_EQ(pair.server_result.error->stage, "verify");
 }
 
+/// The client's message 1500 of 3000 arrives wrong; each slot is written many times after it.
+EnginePair flipped_midway(plan::Operation operation, bool verify_each) {
+  plan::Plan p = write_plan();
+  p.operation = operation;
+  p.iterations = 3000;
+  p.warm_up = milliseconds(0);
+  p.working_set_bytes = 64 * 1024;  // 64 slots of 1000 bytes rounded up to 1024
+  p.verify_each = verify_each;
+  return EnginePair(p, "message 1500 flip byte 5");
+}
+
+TEST(RdmaFault, AByteFlippedMidwayIsFoundWhereEachMessageIsChecked) {
+  for (auto operation : {plan::Operation::send, plan::Operation::write_imm}) {
+    EnginePair pair = flipped_midway(operation, true);
+    run_to_end(pair, seconds(20));
+    EXPECT_FALSE(pair.client_result.error);
+    ASSERT_TRUE(pair.server_result.verification);
+    const results::Verification& found = *pair.server_result.verification;
+    EXPECT_EQ(found.scope, "every message");
+    EXPECT_EQ(found.checked_messages, 3000U);
+    EXPECT_EQ(found.messages, 3000U);
+    EXPECT_EQ(found.checked_bytes, 3'000'000U);
+    EXPECT_EQ(found.mismatched_bytes, 1U);
+    EXPECT_EQ(found.first_offset, 4096U + (1499 % 64) * 1024 + 5);  // a page of tallies before the slots
+    ASSERT_TRUE(pair.server_result.error);
+    EXPECT_EQ(pair.server_result.error->kind, "data");
+  }
+}
+
+TEST(RdmaFault, WhatOnlyTheLastMessagesSayIsSaidInWords) {
+  EnginePair pair = flipped_midway(plan::Operation::write, true);  // nobody sees a write arrive
+  run_to_end(pair, seconds(20));
+  ASSERT_TRUE(pair.server_result.verification);
+  EXPECT_EQ(pair.server_result.verification->scope, "the last message in each slot");
+  EXPECT_EQ(pair.server_result.verification->checked_messages, 64U);
+  EXPECT_EQ(pair.server_result.verification->messages, 3000U);
+  EXPECT_EQ(pair.server_result.verification->mismatched_bytes, 0U);
+}
+
+TEST(RdmaFault, AByteFlippedMidwayIsFoundInALatency) {
+  for (auto operation : {plan::Operation::write, plan::Operation::write_imm, plan::Operation::send}) {
+    plan::Plan p = write_plan();
+    p.metric = plan::Metric::latency;
+    p.operation = operation;
+    p.rdma.depth = 1;
+    p.iterations = 600;
+    p.warm_up = milliseconds(0);
+    EnginePair pair(p, "message 300 flip byte 5");
+    run_to_end(pair, seconds(20));
+    ASSERT_TRUE(pair.server_result.verification);
+    EXPECT_EQ(pair.server_result.verification->scope, "every message");
+    EXPECT_EQ(pair.server_result.verification->checked_messages, 600U);
+    EXPECT_EQ(pair.server_result.verification->mismatched_bytes, 1U);
+    EXPECT_EQ(pair.server_result.verification->first_offset, 4096U + 1024 + 5);  // two slots in turn; the 300th is in the second
+    ASSERT_TRUE(pair.client_result.verification);
+    EXPECT_EQ(pair.client_result.verification->checked_messages, 600U);
+    EXPECT_EQ(pair.client_result.verification->mismatched_bytes, 0U);
+  }
+}
+
 TEST(RdmaFault, APortThatGoesDownIsAnEventAndAWarning) {
   EnginePair pair(write_plan(), "after 100ms port down");
   run_to_end(pair, seconds(15));

@@ -43,6 +43,33 @@ TEST(Layout, TheDefaultMessageCoversTheWorkingSet) {
   EXPECT_EQ(g.slots_offset(), 4096U);  // one line of 64 bytes for its tally, on a page of its own
 }
 
+TEST(Layout, NoMoreMessagesAreOnTheWayThanThereAreSlotsToCheckThemIn) {
+  for (Operation op : {Operation::send, Operation::write_imm, Operation::read})
+    for (std::uint64_t bytes : {64ULL, 4096ULL, 65537ULL, 8ULL << 20})
+      for (std::uint64_t set : {1ULL << 20, 64ULL << 20}) {
+        plan::Plan p = plan_of(op, bytes, 2, 24, 3, 4);
+        p.verify_each = true;
+        Group g = lay_out(p, std::max(set, bytes), 700).front();
+        SCOPED_TRACE(testing::Message() << bytes << " B, " << set);
+        EXPECT_EQ(g.recv_ring % std::max(1U, g.recv_batch), 0U);
+        if (g.needs_receives()) {
+          EXPECT_LE(g.recv_depth, g.used_slots);
+          EXPECT_EQ(g.recv_depth % g.recv_batch, 0U);
+          EXPECT_GE(g.recv_depth, 1U);
+        }
+        // Lanes that share slots write over each other; reads in flight must have a slot each, and so must write_imm beside
+        // those that have arrived, because they write before they need a receive.
+        bool apart = g.regions() == g.lanes;
+        bool room = op == Operation::send || (op == Operation::read ? g.used_slots >= g.depth : g.used_slots >= g.depth + g.recv_depth);
+        EXPECT_EQ(g.can_check_each(), apart && room);
+        if (bytes <= 4096 && set == 64ULL << 20) { EXPECT_TRUE(g.can_check_each()); }
+      }
+  EXPECT_FALSE(lay_out(plan_of(Operation::send, 64, 1, 24, 3, 4), 1 << 20, 700).front().can_check_each());
+  plan::Plan write = plan_of(Operation::write, 64, 1, 24, 3, 4);
+  write.verify_each = true;
+  EXPECT_FALSE(lay_out(write, 1 << 20, 700).front().can_check_each());  // nobody sees a write arrive
+}
+
 TEST(Layout, KeepsEveryRuleTheLoopsRelyOn) {
   for (std::uint64_t bytes : {1ULL, 63ULL, 65ULL, 4096ULL, 65537ULL, 8ULL << 20})
     for (int qps : {1, 3, 100, 1000})

@@ -158,6 +158,36 @@ void add_findings(Page& page, const Record& record) {
   }
 }
 
+/// What was compared, in words, once for all measurements of which the same was.
+void add_verification(Page& page, const Record& record) {
+  struct Checked {
+    results::Verification sum;
+    std::vector<std::string> names;
+  };
+  std::map<std::string, Checked> by_scope;
+  for (const Measurement& measurement : record.measurements) {
+    for (const results::SideResult& side : measurement.sides) {
+      if (!side.verification) continue;
+      Checked& checked = by_scope[side.verification->scope];
+      results::Verification& sum = checked.sum;
+      sum.checked_bytes += side.verification->checked_bytes;
+      sum.mismatched_bytes += side.verification->mismatched_bytes;
+      sum.checked_messages = sum.checked_messages.value_or(0) + side.verification->checked_messages.value_or(0);
+      sum.messages = sum.messages.value_or(0) + side.verification->messages.value_or(0);
+      std::string name = fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan));
+      if (checked.names.empty() || checked.names.back() != name) checked.names.push_back(name);
+    }
+  }
+  if (by_scope.empty()) return;
+  page.heading("Verified");
+  for (const auto& [scope, checked] : by_scope) {
+    std::string of = *checked.sum.messages > 0 ? fmt::format("{} of {} messages, ", *checked.sum.checked_messages, *checked.sum.messages) : std::string();
+    std::string more = checked.names.size() > 1 ? fmt::format(" and {} more", checked.names.size() - 1) : std::string();
+    page.paragraph("  ", fmt::format("{}: {}{} bytes, {} wrong ({}{})", scope.empty() ? "part of the data" : scope, of, checked.sum.checked_bytes,
+                                     checked.sum.mismatched_bytes, checked.names.front(), more));
+  }
+}
+
 void add_warnings(Page& page, const Record& record) {
   std::vector<std::string> warnings;
   auto add = [&](const std::string& text) {
@@ -211,6 +241,7 @@ std::string render_text(const Record& record, const TextOptions& options) {
   add_choices(page, record);
   page.lines(measurement_tables(record, options.color));
   add_findings(page, record);
+  add_verification(page, record);
   add_warnings(page, record);
   add_rerun(page, record, options);
   return page.take();

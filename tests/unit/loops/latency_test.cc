@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <thread>
 
 #include "loops/open_loop.h"
 #include "loops/ping_pong_completion.h"
@@ -28,7 +29,7 @@ class LatencyLoop : public testing::Test, public LoopFixture {
     s.idle_limit = milliseconds(25);
     return s;
   }
-  Stamps stamps() { return {&outgoing, &incoming}; }
+  Stamps stamps() { return {.outgoing = &outgoing, .incoming = &incoming}; }
   /// The peer answers each message at once.
   void echo_in_memory(FakeQueue& queue) {
     queue.on_post = [this](std::uint64_t) { incoming = static_cast<std::byte>(outgoing); };
@@ -70,6 +71,59 @@ TEST_F(LatencyLoop, PingByMemoryWarmsUpWithoutSamples) {
   LatencyOutcome outcome = ping_by_memory(queue, s, stamps(), flags(), clock, recorder, {});
   EXPECT_GT(outcome.rounds, recorder.histogram.samples());
   EXPECT_GT(recorder.histogram.samples(), 0U);
+}
+
+TEST_F(LatencyLoop, ChecksEachMessageOutsideOfTheSamples) {
+  CheckRecorder check;
+  check.on_check = [] { std::this_thread::sleep_for(milliseconds(8)); };
+  LatencySettings s = settings();
+  s.iterations = 6;
+  s.halved = false;
+  s.check = &check;
+  s.stall_limit = s.idle_limit = std::chrono::seconds(5);
+  FakeQueue queue;
+  echo_in_memory(queue);
+  EXPECT_EQ(ping_by_memory(queue, s, stamps(), flags(), clock, recorder, {}).rounds, 6U);
+  EXPECT_THAT(check.seen, testing::ElementsAre(testing::Pair(0U, 0U), testing::Pair(0U, 1U), testing::Pair(0U, 0U), testing::Pair(0U, 1U), testing::Pair(0U, 0U),
+                                               testing::Pair(0U, 1U)));
+  EXPECT_LT(*recorder.histogram.min_ns().value, 8e6);  // were the check inside, every sample would hold its 8 ms
+
+  check.seen.clear();
+  FakeQueue requests;
+  stats::LatencyRecorder second;
+  EXPECT_EQ(time_requests(requests, s, flags(), clock, second, {}).rounds, 6U);
+  EXPECT_THAT(check.seen, testing::ElementsAre(testing::Pair(0U, 0U), testing::Pair(0U, 1U), testing::Pair(0U, 2U), testing::Pair(0U, 3U), testing::Pair(0U, 4U),
+                                               testing::Pair(0U, 0U)));
+  EXPECT_LT(*second.histogram.min_ns().value, 8e6);
+}
+
+TEST_F(LatencyLoop, TheResponderAnswersBeforeItChecks) {
+  CheckRecorder check;
+  LatencySettings s = settings();
+  s.check = &check;
+  FakeQueue queue;
+  std::vector<std::uint64_t> answered;
+  check.on_check = [&] { answered.push_back(queue.messages); };
+  ask_in_memory(queue, 3);
+  EXPECT_EQ(pong_by_memory(queue, s, stamps(), flags(), clock).rounds, 3U);
+  EXPECT_THAT(answered, testing::ElementsAre(1U, 2U, 3U));
+}
+
+TEST_F(LatencyLoop, StampsAlternateBetweenTwoMessages) {
+  std::array<std::byte, 20> mine{};
+  std::array<std::byte, 20> theirs{};
+  FakeQueue queue;
+  std::vector<int> stamped;
+  queue.on_post = [&](std::uint64_t n) {
+    const std::size_t at = n % 2 == 1 ? 3 : 3 + 16;
+    stamped.push_back(std::to_integer<int>(mine[at]));
+    theirs[at] = mine[at];
+  };
+  LatencySettings s = settings();
+  s.iterations = 5;
+  Stamps both{mine.data() + 3, theirs.data() + 3, 16};
+  EXPECT_EQ(ping_by_memory(queue, s, both, flags(), clock, recorder, {}).rounds, 5U);
+  EXPECT_THAT(stamped, testing::ElementsAre(1, 2, 3, 4, 5));
 }
 
 TEST_F(LatencyLoop, HalvesTheRoundTripWhereAsked) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <atomic>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/tsc.h"
@@ -37,6 +39,16 @@ struct LoopFixture {
   static void prepare(testing_support::FakeQueue& queue, const WindowSettings& s) {
     for (std::uint32_t lane = 0; lane < queue.lanes(); ++lane) queue.prepare(lane, ring(s));
   }
+};
+
+/// Remembers what it was shown.
+struct CheckRecorder final : MessageCheck {
+  void check(std::uint32_t lane, std::uint32_t slot) noexcept override {
+    seen.emplace_back(lane, slot);
+    if (on_check) on_check();
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;
+  std::function<void()> on_check;
 };
 
 }  // namespace railgauge::loops

@@ -50,6 +50,22 @@ TEST_F(ReceiveLoop, PostsTheDepthRoundTheRingThenRepostsInBatches) {
   EXPECT_EQ(summary.messages, 9U);
 }
 
+TEST_F(ReceiveLoop, ShowsEachMessageToTheCheckBeforeItsReceiveIsPostedAgain) {
+  FakeQueue queue(2);
+  for (int i = 0; i < 6; ++i) queue.arrive(1, 70);
+  peer_done = true;
+  CheckRecorder check;
+  std::vector<std::uint64_t> posts;
+  check.on_check = [&] { posts.push_back(queue.recv_posts); };
+  ReceiveSettings s = settings();
+  s.check = &check;
+  run_on(queue, s);
+  EXPECT_THAT(check.seen, testing::ElementsAre(testing::Pair(1U, 0U), testing::Pair(1U, 1U), testing::Pair(1U, 2U), testing::Pair(1U, 3U), testing::Pair(1U, 4U),
+                                               testing::Pair(1U, 5U)));
+  // Six posts of four at the begin; the seventh gives the first four back, once the fourth has been shown.
+  EXPECT_THAT(posts, testing::ElementsAre(6U, 6U, 6U, 6U, 7U, 7U));
+}
+
 TEST_F(ReceiveLoop, CountsBytesByWhatArrived) {
   FakeQueue queue(2);
   queue.arrive(0, 33);

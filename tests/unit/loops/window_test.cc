@@ -58,6 +58,23 @@ TEST_F(WindowLoop, CountsExactlyTheIterationsOfEachLane) {
   EXPECT_EQ(live_bytes.load(), 24'000U);
 }
 
+TEST_F(WindowLoop, ShowsEachSlotToTheCheckBeforeItIsPostedAgain) {
+  FakeQueue queue;
+  queue.completions_per_poll = 1;
+  WindowSettings s = window();
+  s.iterations = 36;
+  CheckRecorder check;
+  std::vector<std::uint64_t> posted;
+  check.on_check = [&] { posted.push_back(queue.messages); };
+  s.check = &check;
+  run_on(queue, s);
+  ASSERT_EQ(check.seen.size(), 36U);
+  for (std::uint32_t k = 0; k < 36; ++k) {
+    EXPECT_EQ(check.seen[k].second, k % 24);  // a ring of 24
+    EXPECT_LE(posted[k], k + 24);             // the message that would write over it has not been posted
+  }
+}
+
 TEST_F(WindowLoop, RoundsIterationsUpToWholeSignals) {
   FakeQueue queue;
   WindowSettings s = window();

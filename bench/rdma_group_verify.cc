@@ -1,0 +1,107 @@
+// What a group has to say about its data: the part of class RdmaGroup that compares.
+#include <algorithm>
+#include <numeric>
+
+#include "bench/rdma_group.h"
+
+namespace railgauge::bench {
+
+using plan::Operation;
+
+std::vector<std::uint64_t> RdmaGroup::read_tallies() {
+  std::vector<std::uint64_t> tallies(layout_.lanes);
+  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) exposed_->read(layout_.tally_offset(lane), &tallies[lane], sizeof tallies[lane]);
+  return tallies;
+}
+
+void RdmaGroup::check_each_message() {
+  const bool reads = layout_.operation == Operation::read;
+  memory::Block* block = reads ? local_.get() : exposed_.get();
+  if (!layout_.can_check_each() || !(reads ? initiating_ : responding_) || block->host_address() == nullptr) return;
+  const bool seen_in_memory = layout_.task == GroupTask::ping_pong_memory;
+  check_ = std::make_unique<SlotCheck>(SlotCheck::Request{.block = block->host_address(),
+                                                          .layout = layout_,
+                                                          .pattern = pattern_of(reads),
+                                                          .bytes = compared_bytes(),
+                                                          .may_land_late = seen_in_memory});
+}
+
+std::uint64_t RdmaGroup::compared_bytes() const noexcept {
+  // The last byte of a ping-pong message seen in memory is its stamp.
+  return layout_.message_bytes - (layout_.task == GroupTask::ping_pong_memory ? 1 : 0);
+}
+
+std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings) {
+  if (check_) return check_->found();
+  if (layout_.is_atomic()) return initiating_ ? std::optional(verify_atomics(counts)) : std::nullopt;
+  if (layout_.operation == Operation::read) return initiating_ ? std::optional(verify_pattern(*local_, pattern_of(true), counts)) : std::nullopt;
+  if (!responding_) return std::nullopt;
+  if (!layout_.has_tally()) return verify_pattern(*exposed_, pattern_of(false), counts);
+  std::vector<std::uint64_t> tallies = read_tallies();
+  if (std::any_of(tallies.begin(), tallies.end(), [](std::uint64_t n) { return n == 0; })) {
+    warnings.emplace_back("the peer did not leave its number of writes on every QP: only what it counted was verified");
+  }
+  return verify_pattern(*exposed_, pattern_of(false), tallies);
+}
+
+results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts) {
+  std::vector<std::uint64_t> touched(layout_.regions(), 0);
+  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
+    std::uint64_t& most = touched[lane % layout_.regions()];
+    most = std::max(most, std::min<std::uint64_t>(counts[lane], layout_.used_slots));
+  }
+  memory::PatternCheck sum;
+  std::optional<std::uint64_t> first;
+  for (std::uint32_t region = 0; region < layout_.regions(); ++region) {
+    for (std::uint32_t slot = 0; slot < touched[region]; ++slot) {
+      std::uint64_t bytes = compared_bytes();
+      std::uint64_t at = layout_.lane_offset(region) + slot * layout_.stride;
+      std::uint64_t pattern_at = layout_.pattern_offset(region, slot);
+      memory::PatternCheck check = block.check(at, bytes, pattern_at, pattern);
+      if (check.first_offset && !first) first = at + (*check.first_offset - pattern_at);
+      sum.add(check);
+    }
+  }
+  results::Verification v;
+  v.checked_bytes = sum.checked_bytes;
+  v.mismatched_bytes = sum.mismatched_bytes;
+  v.first_offset = first;
+  v.checked_messages = std::accumulate(touched.begin(), touched.end(), std::uint64_t{0});
+  v.messages = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  v.scope = "the last message in each slot";
+  if (first) {
+    v.expected = std::to_integer<int>(sum.expected);
+    v.found = std::to_integer<int>(sum.found);
+  }
+  return v;
+}
+
+results::Verification RdmaGroup::verify_atomics(std::span<const std::uint64_t> counts) {
+  results::Verification v;
+  v.scope = "the last value in each slot";
+  v.checked_messages = 0;
+  v.messages = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
+    // Lanes that share a word have no order among them that could be checked.
+    if (layout_.contents < layout_.lanes) break;
+    std::uint64_t n = counts[lane];
+    for (std::uint64_t k = n - std::min<std::uint64_t>(n, layout_.used_slots); k < n; ++k) {
+      std::uint64_t offset = layout_.lane_offset(lane) + (k % layout_.ring % layout_.used_slots) * layout_.stride;
+      std::uint64_t found = 0;
+      local_->read(offset, &found, sizeof found);
+      // The k-th request finds what the k before it made: k of them, or whichever of the two values is k's turn.
+      std::uint64_t expected = layout_.operation == Operation::fetch_add ? k : k % 2;
+      v.checked_bytes += sizeof found;
+      ++*v.checked_messages;
+      if (found == expected) continue;
+      v.mismatched_bytes += sizeof found;
+      if (v.first_offset) continue;
+      v.first_offset = offset;
+      v.expected = static_cast<int>(expected & 0xFF);
+      v.found = static_cast<int>(found & 0xFF);
+    }
+  }
+  return v;
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "bench/rdma_layout.h"
+#include "loops/message_check.h"
+#include "memory/pattern.h"
+#include "results/record.h"
+
+namespace railgauge::bench {
+
+/// Compares each message with the pattern of its slot as it arrives, then spoils its first byte, so that a message that
+/// brings nothing is found where the one before it was right. Host memory only. One thread.
+class SlotCheck final : public loops::MessageCheck {
+ public:
+  struct Request {
+    std::byte* block = nullptr;         ///< begin of the group's buffer; outlives this
+    Group layout;
+    memory::Pattern pattern;
+    std::uint64_t bytes = 0;            ///< compared of each message, from its begin
+    bool may_land_late = false;         ///< the arrival was seen in memory: other bytes may land after the one that was looked at
+  };
+  explicit SlotCheck(const Request& request) : request_(request) {}
+
+  void check(std::uint32_t lane, std::uint32_t slot) noexcept override;
+  /// After the loop.
+  results::Verification found() const;
+
+ private:
+  memory::PatternCheck compare(std::uint64_t offset, std::uint64_t pattern_offset) const noexcept;
+
+  const Request request_;
+  std::uint64_t messages_ = 0;
+  memory::PatternCheck sum_;
+  std::optional<std::uint64_t> first_offset_;   ///< in the buffer
+};
+
+}  // namespace railgauge::bench
