@@ -79,15 +79,16 @@ ClientSession::Prepared ClientSession::prepare(const plan::Plan& plan) {
   const auto& ends = conversation_.endpoints();
   if (stop_requested()) throw stopped_here();
   Prepared p;
+  const Standpoint at{plan, Side::client, local_.node.facts, server_.facts, ends.local_address, ends.peer_address};
   // Before anything is allocated or asked of the server. On one host the server's lock speaks for both sides; a hostname in
   // common is enough for that (network namespaces), a second lock would find the first.
   if (!one_host(ends.local_address, ends.peer_address) && server_.facts.hostname != local_.node.facts.hostname)
-    p.lock.emplace(nic_of(plan, Side::client, local_.node.facts, ends.local_address),
+    p.lock.emplace(nic_of(at),
                    fmt::format("a measurement against {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan));
   server_ended_ = false;
   conversation_.forget_failure();
   conversation_.send(MessageType::prepare, results::plan_to_json(plan));
-  conversation_.work([&] { p.engine = make_engine(plan, Side::client, local_.node.facts, ends.local_address, ends.peer_address); });
+  conversation_.work([&] { p.engine = make_engine(at); });
   p.server_offer = control::offer_from_json(conversation_.expect(MessageType::prepared, Deadline::after(kStepBudget), "preparing"));
   conversation_.work([&] { p.own_offer = p.engine->offer(&p.server_offer); });
   p.path = measured_path(plan, p.own_offer, local_.node.facts, ends.local_address);

@@ -27,6 +27,16 @@ void refuse_missing_places(const plan::Placement& wish, Side side, const host::S
   throw Error(ErrorKind::usage, fmt::format("--{}numa {}: {} has the NUMA nodes {}", peer, *wish.numa_node, local.hostname, present));
 }
 
+const plan::Placement& wish_of(const plan::Plan& plan, Side side) { return side == Side::client ? plan.client : plan.server; }
+
+/// Both sides decide alone, from the same facts.
+std::optional<host::LinkLayer> link_layer_of(const Standpoint& at) {
+  const plan::Placement& own = wish_of(at.plan, at.side);
+  const plan::Placement& others = wish_of(at.plan, at.side == Side::client ? Side::server : Side::client);
+  return host::common_link_layer(at.local, {.device = own.device, .port = own.port, .local_ip = {}, .peer_link_layer = {}}, at.peer,
+                                 {.device = others.device, .port = others.port, .local_ip = {}, .peer_link_layer = {}});
+}
+
 }  // namespace
 
 std::string unsent_text(std::uint64_t unsent) {
@@ -34,22 +44,23 @@ std::string unsent_text(std::uint64_t unsent) {
                      "percentile; use a lower --load-rate", unsent);
 }
 
-std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
-                                    const std::string& peer_address) {
-  refuse_missing_places(side == Side::client ? plan.client : plan.server, side, local);
-  if (plan.transport == plan::Transport::rdma) return make_rdma_engine(plan, side, local, local_address, peer_address);
-  return make_tcp_engine(plan, side, local, local_address, peer_address);
+std::unique_ptr<Engine> make_engine(const Standpoint& at) {
+  refuse_missing_places(wish_of(at.plan, at.side), at.side, at.local);
+  if (at.plan.transport == plan::Transport::rdma)
+    return make_rdma_engine(at.plan, at.side, at.local, at.local_address, at.peer_address, link_layer_of(at));
+  return make_tcp_engine(at.plan, at.side, at.local, at.local_address, at.peer_address);
 }
 
-std::string nic_of(const plan::Plan& plan, Side side, const host::Snapshot& facts, const std::string& local_address) {
-  const plan::Placement& wish = side == Side::client ? plan.client : plan.server;
-  if (plan.transport == plan::Transport::rdma) {
+std::string nic_of(const Standpoint& at) {
+  const plan::Placement& wish = wish_of(at.plan, at.side);
+  if (at.plan.transport == plan::Transport::rdma) {
     // A replayed tree need not have the device that the engine will find.
-    if (facts.rdma_devices.empty()) return wish.device.value_or("rdma");
-    return host::choose_device(facts, {.device = wish.device, .port = wish.port, .local_ip = local_address, .peer_link_layer = {}}).device;
+    if (at.local.rdma_devices.empty()) return wish.device.value_or("rdma");
+    return host::choose_device(at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)})
+        .device;
   }
   if (wish.interface) return *wish.interface;
-  const auto* netdev = host::find_netdev_by_address(facts, local_address);
+  const auto* netdev = host::find_netdev_by_address(at.local, at.local_address);
   return netdev != nullptr ? netdev->name : "tcp";
 }
 

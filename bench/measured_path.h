@@ -8,9 +8,18 @@
 
 namespace railgauge::bench {
 
+/// What a side's choices of device and interface rest on; all outlive it.
+struct Standpoint {
+  const plan::Plan& plan;
+  Side side;
+  const host::Snapshot& local;
+  const host::Snapshot& peer;           ///< may have no devices: not known
+  const std::string& local_address;     ///< its end of the control connection
+  const std::string& peer_address;
+};
+
 /// make_rdma_engine or make_tcp_engine, by the plan. Throws Error{usage} for a CPU or NUMA node that this host lacks.
-std::unique_ptr<Engine> make_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
-                                    const std::string& peer_address);
+std::unique_ptr<Engine> make_engine(const Standpoint& at);
 
 /// What one side of a measurement uses on its host.
 struct MeasuredPath {
@@ -19,7 +28,7 @@ struct MeasuredPath {
 
 /// What the one-measurement-at-a-time lock of a side is named after, known before its engine takes anything: the RDMA device
 /// that it will choose (else "rdma"), the interface (else "tcp"). Throws Error{usage, unsupported} as the choice of a device does.
-std::string nic_of(const plan::Plan& plan, Side side, const host::Snapshot& facts, const std::string& local_address);
+std::string nic_of(const Standpoint& at);
 
 /// From a side's own offer and facts. `local_address` is its end of the control connection.
 MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,

@@ -59,12 +59,13 @@ host::Snapshot completed(host::Snapshot facts) {
 
 class RdmaEngine final : public Engine {
  public:
-  RdmaEngine(const Plan& plan, Side side, const host::Snapshot& local, std::string local_address, std::string peer_address)
+  RdmaEngine(const Plan& plan, Side side, const host::Snapshot& local, std::string local_address, std::string peer_address,
+             std::optional<host::LinkLayer> peer_link_layer)
       : plan_(plan),
         side_(side),
         facts_(completed(local)),
         local_address_(local_address),
-        place_({.plan = &plan_, .side = side, .facts = &facts_, .local_address = std::move(local_address), .peer_address = std::move(peer_address)}),
+        place_({.plan = &plan_, .side = side, .facts = &facts_, .local_address = std::move(local_address), .peer_address = std::move(peer_address), .peer_link_layer = peer_link_layer}),
         device_(verbs::Device::open(place_.device())),
         domain_(device_) {
     place_.check(device_);
@@ -374,8 +375,8 @@ class RdmaEngine final : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
-                                         const std::string& peer_address) {
-  return std::make_unique<RdmaEngine>(plan, side, local, local_address, peer_address);
+                                         const std::string& peer_address, std::optional<host::LinkLayer> peer_link_layer) {
+  return std::make_unique<RdmaEngine>(plan, side, local, local_address, peer_address, peer_link_layer);
 }
 
 }  // namespace railgauge::bench

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct PlaceRequest {
   const host::Snapshot* facts = nullptr;    ///< of this host, completed by what verbs knows; outlives the place
   std::string local_address;                ///< this side's end of the control connection, numeric
   std::string peer_address;
+  std::optional<host::LinkLayer> peer_link_layer;   ///< on which the peer can be met, if known
 };
 
 /// Where one side of an RDMA measurement runs on its host: device, port, GID, CPUs, NUMA node, and a sentence for each choice.

@@ -27,8 +27,8 @@ control::Failure failure_of(const Error& error, const char* stage) {
 /// One measurement on the server's side. `stage` says how far it came, for the failure message.
 class ServedMeasurement {
  public:
-  ServedMeasurement(Conversation& conversation, const LocalHost& local, const SetBusy& set_busy)
-      : conversation_(conversation), local_(local), set_busy_(set_busy) {}
+  ServedMeasurement(Conversation& conversation, const LocalHost& local, const host::Snapshot& client, const SetBusy& set_busy)
+      : conversation_(conversation), local_(local), client_(client), set_busy_(set_busy) {}
 
   void run(const std::string& plan_text, const plan::Limits& limits) {
     auto plan = plan_from(plan_text, limits);
@@ -48,12 +48,13 @@ class ServedMeasurement {
 
   void prepare(const plan::Plan& plan) {
     const auto& ends = conversation_.endpoints();
+    const Standpoint at{plan, Side::server, local_.node.facts, client_, ends.local_address, ends.peer_address};
     // Before the engine takes memory and QPs that the measurement under way may need.
-    lock_.emplace(nic_of(plan, Side::server, local_.node.facts, ends.local_address),
+    lock_.emplace(nic_of(at),
                   fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan));
     transport::Offer offer;
     conversation_.work([&] {
-      engine_ = make_engine(plan, Side::server, local_.node.facts, ends.local_address, ends.peer_address);
+      engine_ = make_engine(at);
       offer = engine_->offer(nullptr);
     });
     path_ = measured_path(plan, offer, local_.node.facts, ends.local_address);
@@ -84,6 +85,7 @@ class ServedMeasurement {
 
   Conversation& conversation_;
   const LocalHost& local_;
+  const host::Snapshot& client_;
   const SetBusy& set_busy_;
   const char* stage_ = "prepare";
   MeasuredPath path_;
@@ -91,9 +93,9 @@ class ServedMeasurement {
   std::unique_ptr<Engine> engine_;
 };
 
-void serve_measurement(Conversation& conversation, const LocalHost& local, const plan::Limits& limits, const SetBusy& set_busy,
+void serve_measurement(Conversation& conversation, const LocalHost& local, const host::Snapshot& client, const plan::Limits& limits, const SetBusy& set_busy,
                        const std::string& plan_text) {
-  ServedMeasurement measurement(conversation, local, set_busy);
+  ServedMeasurement measurement(conversation, local, client, set_busy);
   try {
     measurement.run(plan_text, limits);
   } catch (const Error& error) {
@@ -120,7 +122,7 @@ void serve_client(Conversation& conversation, const LocalHost& local, const plan
       return;
     }
     switch (message->type) {
-      case MessageType::prepare: serve_measurement(conversation, local, limits, set_busy, message->body); break;
+      case MessageType::prepare: serve_measurement(conversation, local, client.facts, limits, set_busy, message->body); break;
       case MessageType::bye: return;
       default: break;  // left over from a measurement that failed on this side: its client learns that from our failure
     }

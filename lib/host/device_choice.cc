@@ -83,8 +83,20 @@ bool carries_address(const Snapshot& snapshot, const Candidate& c, const std::st
 }
 
 /// Hardware before software, then the fastest; what is not known counts as slowest.
-auto preference(const Candidate& c) {
-  return std::tuple(!c.device->software, c.port->rate_gbit_per_s.value.value_or(0));
+using Preference = std::tuple<bool, double>;
+Preference preference(const Candidate& c) { return {!c.device->software, c.port->rate_gbit_per_s.value.value_or(0)}; }
+
+/// The best ACTIVE port that the wish leaves on a link layer.
+std::optional<Preference> best_port(const Snapshot& snapshot, const DeviceWish& wish, LinkLayer layer) {
+  std::optional<Preference> best;
+  for (const RdmaDevice& device : snapshot.rdma_devices) {
+    for (const RdmaPort& port : device.ports) {
+      if (port.link_layer != layer || !is_active(port)) continue;
+      if ((wish.device && *wish.device != device.name) || (wish.port && *wish.port != port.port)) continue;
+      best = std::max(best, std::optional(preference({&device, &port})));  // nothing is less than anything
+    }
+  }
+  return best;
 }
 
 std::string rate_words(const RdmaPort& port) { return port.rate_text ? *port.rate_text : "rate unknown"; }
@@ -95,7 +107,7 @@ DeviceChoice fastest(std::vector<Candidate> active, const DeviceWish& wish) {
     auto other = [&](const Candidate& c) { return c.port->link_layer != *wish.peer_link_layer; };
     if (!std::all_of(active.begin(), active.end(), other)) {
       active.erase(std::remove_if(active.begin(), active.end(), other), active.end());
-      of = fmt::format("ACTIVE {} ports, as the peer's is", name_of(*wish.peer_link_layer));
+      of = fmt::format("ACTIVE {} ports, which the peer has too", name_of(*wish.peer_link_layer));
     }
   }
   auto slower = [](const Candidate& a, const Candidate& b) { return preference(a) < preference(b); };
@@ -130,6 +142,22 @@ std::string why_not_active(const RdmaPort& port) {
     hint = "see dmesg";
   }
   return fmt::format("{}, physical state {} ({})", state, physical, hint);
+}
+
+std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
+                                           const DeviceWish& wish_of_other) {
+  std::optional<LinkLayer> best;
+  std::optional<Preference> of_best;
+  for (LinkLayer layer : {LinkLayer::infiniband, LinkLayer::ethernet}) {
+    auto here = best_port(one, wish_of_one, layer);
+    auto there = best_port(other, wish_of_other, layer);
+    if (!here || !there) continue;
+    Preference slower = std::min(*here, *there);
+    if (of_best && slower <= *of_best) continue;
+    best = layer;
+    of_best = slower;
+  }
+  return best;
 }
 
 DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish) {

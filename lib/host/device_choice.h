@@ -10,7 +10,7 @@ struct DeviceWish {
   std::optional<std::string> device;    ///< the user's
   std::optional<int> port;              ///< the user's
   std::string local_ip;                 ///< of the control connection on this side; may be empty
-  std::optional<LinkLayer> peer_link_layer;  ///< of the port the peer has chosen, if it has
+  std::optional<LinkLayer> peer_link_layer;  ///< on which the peer can be met, if known
 };
 
 struct DeviceChoice {
@@ -24,6 +24,11 @@ struct DeviceChoice {
 /// Throws Error{usage} for a name or port that is not there (listing those that are) and Error{unsupported} when no device
 /// is present or none can carry traffic, naming state and what mends it.
 DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish);
+
+/// The link layer on which two hosts, each with its user's wish, can meet: of those that ACTIVE ports of both have, the one
+/// whose slower end is the fastest. Both hosts come to the same answer. Nothing when they have none in common.
+std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
+                                           const DeviceWish& wish_of_other);
 
 /// Why a port cannot carry traffic and what mends it; empty when it is ACTIVE.
 std::string why_not_active(const RdmaPort& port);

@@ -87,6 +87,18 @@ TEST(ChooseDevice, SaysThatNoneIsPresent) {
               HasSubstr("present: none"));
 }
 
+TEST(CommonLinkLayer, IsTheOneOnWhichTheSlowerEndIsFastest) {
+  Snapshot both = snapshot_of("h100_ib");  // InfiniBand at 400 Gb/s, and Ethernet of mlx5_bond_0
+  Snapshot ethernet = both;
+  for (RdmaDevice& device : ethernet.rdma_devices)
+    std::erase_if(device.ports, [](const RdmaPort& port) { return port.link_layer == LinkLayer::infiniband; });
+  EXPECT_EQ(common_link_layer(both, {}, both, {}), LinkLayer::infiniband);
+  EXPECT_EQ(common_link_layer(both, {}, ethernet, {}), LinkLayer::ethernet);
+  EXPECT_EQ(common_link_layer(ethernet, {}, both, {}), LinkLayer::ethernet);
+  EXPECT_EQ(common_link_layer(both, {.device = "mlx5_0", .port = {}, .local_ip = {}, .peer_link_layer = {}}, ethernet, {}), std::nullopt);
+  EXPECT_EQ(common_link_layer(both, {}, snapshot_of("no_rdma"), {}), std::nullopt);
+}
+
 TEST(WhyNotActive, IsEmptyForAnActivePort) {
   EXPECT_EQ(why_not_active(snapshot_of("a100_roce").rdma_devices.at(0).ports.at(0)), "");
 }
