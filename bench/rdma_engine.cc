@@ -15,7 +15,7 @@
 #include "bench/rdma_place.h"
 #include "bench/rdma_report.h"
 #include "bench/rdma_run.h"
-#include "host/rdma_port.h"
+#include "host/facts.h"
 #include "verbs/cm.h"
 #include "verbs/event_watcher.h"
 

@@ -10,7 +10,7 @@
 #include "host/cpu_choice.h"
 #include "host/device_choice.h"
 #include "host/gid_choice.h"
-#include "host/rdma_port.h"
+#include "host/facts.h"
 #include "host/snapshot.h"
 
 namespace railgauge::bench {

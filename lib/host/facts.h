@@ -65,6 +65,12 @@ struct Gid {
   bool operator==(const Gid&) const = default;
 };
 
+/// All zero, or fe80 followed by zeros.
+bool is_empty_gid(std::string_view gid) noexcept;
+
+/// "192.168.10.100" for an IPv4-mapped GID, else the IPv6 text; nothing when `gid` is not eight groups of four hex digits.
+std::optional<std::string> ip_of_gid(std::string_view gid);
+
 /// One port of an RDMA device.
 struct RdmaPort {
   int port = 1;

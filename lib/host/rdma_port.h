@@ -29,12 +29,6 @@ NumberedWord parse_port_state(std::string_view text);
 /// `phys_state`: 1 Sleep, 2 Polling, 3 Disabled, 4 PortConfigurationTraining, 5 LinkUp, 6 LinkErrorRecovery, 7 Phy Test.
 NumberedWord parse_physical_state(std::string_view text);
 
-/// All zero, or fe80 followed by zeros.
-bool is_empty_gid(std::string_view gid) noexcept;
-
-/// "192.168.10.100" for an IPv4-mapped GID, else the IPv6 text; nothing when `gid` is not eight groups of four hex digits.
-std::optional<std::string> ip_of_gid(std::string_view gid);
-
 /// Reads P = `port_directory` ("/sys/class/infiniband/mlx5_0/ports/1"). What contradicts itself is added to `warnings`
 /// with `label` ("mlx5_0 port 1") in front. At most 1024 GID slots; the P_Key table up to eight empty slots in a row.
 RdmaPort read_rdma_port(const Root& root, const std::string& port_directory, const std::string& label,

@@ -167,22 +167,30 @@ std::string runs_at(const Port& at) {
 
 const std::string kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
 
+/// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes"). Empty else.
+std::string missing_lanes(const host::RdmaPort& port) {
+  constexpr int kLanes = 4;
+  bool narrow = port.link_layer == host::LinkLayer::infiniband && port.width && *port.width < kLanes;
+  return narrow ? fmt::format(": {} of {} lanes", *port.width, kLanes) : std::string();
+}
+
 /// A port whose own rate is below what the user said the link carries: nothing else needs explaining.
 Cause slower_port(const Measurement& measurement, const Record& record) {
   auto expected = measurement.expectation.gbit_per_s();
   for (const Port& at : ports_of(measurement, record)) {
     if (!expected || !at.port->rate_gbit_per_s || *at.port->rate_gbit_per_s >= *expected) continue;
-    return {runs_at(at) + ", less than the rate given", {kLanesRemedy + "; see the rate of the switch's port"}};
+    return {fmt::format("{}{}, less than the rate given", runs_at(at), missing_lanes(*at.port)), {kLanesRemedy + "; see the rate of the switch's port"}};
   }
   return {};
 }
 
-/// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes").
+/// A port that lost lanes, where the expectation has followed it.
 Cause narrow_port(const Measurement& measurement, const Record& record) {
-  constexpr int kLanes = 4;
+  auto expected = measurement.expectation.gbit_per_s();
   for (const Port& at : ports_of(measurement, record)) {
-    if (at.port->link_layer != host::LinkLayer::infiniband || !at.port->width || *at.port->width >= kLanes || !at.port->rate_gbit_per_s) continue;
-    return {fmt::format("{}: {} of {} lanes", runs_at(at), *at.port->width, kLanes), {kLanesRemedy}};
+    std::string lanes = missing_lanes(*at.port);
+    if (lanes.empty() || !at.port->rate_gbit_per_s || !expected || *at.port->rate_gbit_per_s < *expected) continue;
+    return {runs_at(at) + lanes, {kLanesRemedy}};
   }
   return {};
 }
@@ -256,6 +264,8 @@ Cause cpu_contention(const Measurement& measurement) {
 
 Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& record) {
   if (Cause cause = slower_port(measurement, record); !cause.sentence.empty()) return cause;
+  if (record.same_host && measurement.plan.transport == plan::Transport::rdma && measurement.plan.direction == plan::Direction::both)
+    return {"both ends are on one host: the two directions share its port", {}};
   // Before the counters: a thread without a CPU looks like a slow receiver to the network.
   if (Cause cause = cpu_contention(measurement); !cause.sentence.empty()) return cause;
   if (auto host = find_moved(measurement, is_host_pressure))

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "host/rdma_port.h"
 #include "verbs/check.h"
 #include "verbs/device.h"
 #include "verbs/device_list.h"

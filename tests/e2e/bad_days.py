@@ -34,7 +34,7 @@ class Usage(RailgaugeTest):
         self.refused("tcp", "h", "--duration", "1sec", says=["1sec"])
         self.refused("tcp", "h", "--streams", "0", says=["streams"])
         self.refused("rdma", "h", "--depth", "0", says=["--depth 0"])
-        self.refused("tcp", "h", "--wait", "spin", says=["--wait spin", "latency"])
+        self.refused("tcp", "h", "--metric", "latency", "--wait", "block", "--load-rate", "1000", says=["--wait block", "--load-rate"])
         self.refused("check", "h", "--mtu", "1000", says=["--mtu 1000", "1024"])
         self.refused("check", "h", "--gid-index", "-2", says=["--gid-index -2"])
         self.refused("check", "h", "--streams", "1", says=["streams"])

@@ -417,12 +417,22 @@ TEST(CauseOfLowExpectation, NamesLanesThatAreMissing) {
   EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "");
 }
 
+TEST(CauseOfLowBandwidth, BothWaysOnOneHostShareThePort) {
+  Measurement m = write_at(50);
+  m.plan.direction = plan::Direction::both;
+  Record record;
+  record.same_host = true;
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("the two directions share its port"));
+  record.same_host = false;
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, testing::Not(HasSubstr("share")));
+}
+
 TEST(CauseOfLowBandwidth, IsFirstAPortSlowerThanTheRateGiven) {
   Measurement m = write_at(197);
   m.expectation.terms[0].gbit_per_s = 397.2;  // the user said 400
   Verdict verdict = judge(m, half_width_record(m));
   EXPECT_EQ(verdict.word, VerdictWord::below);
-  EXPECT_THAT(verdict.cause, HasSubstr("mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR), less than the rate given"));
+  EXPECT_THAT(verdict.cause, HasSubstr("mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR): 2 of 4 lanes, less than the rate given"));
   EXPECT_THAT(verdict.remedies, testing::Contains(HasSubstr("damaged lane")));
 }
 
