@@ -69,7 +69,7 @@ Plan rdma_bandwidth(Operation operation, int qps, Direction direction, std::uint
 Plan rdma_rate(Direction direction, const Times& times) {
   Plan p = base_plan(Transport::rdma, Operation::write, Metric::rate, direction, times);
   p.message_bytes = kRateBytes;
-  p.rdma.depth = 256;
+  p.rdma.depth = 128;
   p.rdma.post_batch = 16;
   p.rdma.signal_every = 16;
   return p;

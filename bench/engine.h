@@ -65,14 +65,14 @@ inline bool one_host(const std::string& local_address, const std::string& peer_a
   return !local_address.empty() && local_address == peer_address;
 }
 
-/// Opens this side of a verbs measurement (bench/rdma_engine.cc). `local` is this host's snapshot; `server_address` and
+/// Opens this side of a verbs measurement (bench/rdma/engine.cc). `local` is this host's snapshot; `server_address` and
 /// `peer_address` are numeric IP addresses of the control connection, used to choose GIDs. Throws Error.
 /// `peer_link_layer`: on which the peer can be met, if known.
 std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,
                                          const std::string& local_address, const std::string& peer_address,
                                          std::optional<host::LinkLayer> peer_link_layer = std::nullopt);
 
-/// Opens this side of a TCP measurement (bench/tcp_engine.cc). The server listens for data on `local_address`.
+/// Opens this side of a TCP measurement (bench/tcp/engine.cc). The server listens for data on `local_address`.
 std::unique_ptr<Engine> make_tcp_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,
                                         const std::string& local_address, const std::string& peer_address);
 

@@ -1,4 +1,4 @@
-#include "bench/slot_check.h"
+#include "bench/rdma/slot_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/tcp_placement.h"
+#include "bench/tcp/placement.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/tsc.h"
 #include "bench/engine.h"
-#include "bench/rdma_group.h"
+#include "bench/rdma/group.h"
 #include "loops/open_loop.h"
 #include "loops/receive.h"
 #include "loops/window.h"

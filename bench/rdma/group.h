@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/rdma_layout.h"
-#include "bench/slot_check.h"
+#include "bench/rdma/layout.h"
+#include "bench/rdma/slot_check.h"
 #include "loops/ping_pong_memory.h"
 #include "loops/receive.h"
 #include "memory/buffer_source.h"

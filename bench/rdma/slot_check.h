@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bench/rdma_layout.h"
+#include "bench/rdma/layout.h"
 #include "loops/message_check.h"
 #include "memory/pattern.h"
 #include "results/record.h"

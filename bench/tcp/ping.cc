@@ -1,4 +1,4 @@
-#include "bench/tcp_ping.h"
+#include "bench/tcp/ping.h"
 
 #include <fmt/format.h>
 

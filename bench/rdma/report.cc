@@ -1,4 +1,4 @@
-#include "bench/rdma_report.h"
+#include "bench/rdma/report.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "bench/tcp_flow.h"
+#include "bench/tcp/flow.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <thread>
 
-#include "bench/tcp_links.h"
+#include "bench/tcp/links.h"
 #include "memory/pattern.h"
 #include "tcp/socket_options.h"
 

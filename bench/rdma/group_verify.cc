@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "bench/rdma_group.h"
+#include "bench/rdma/group.h"
 
 namespace railgauge::bench {
 

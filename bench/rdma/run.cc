@@ -1,4 +1,4 @@
-#include "bench/rdma_run.h"
+#include "bench/rdma/run.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/rdma_place.h"
+#include "bench/rdma/place.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,10 @@
-#include "bench/tcp_placement.h"
+#include "bench/tcp/placement.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "bench/tcp_links.h"
+#include "bench/tcp/links.h"
 #include "host/cpu_choice.h"
 #include "host/snapshot.h"
 

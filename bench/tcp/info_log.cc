@@ -1,4 +1,4 @@
-#include "bench/tcp_info_log.h"
+#include "bench/tcp/info_log.h"
 
 #include <algorithm>
 #include <utility>

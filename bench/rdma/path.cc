@@ -1,4 +1,4 @@
-#include "bench/rdma_path.h"
+#include "bench/rdma/path.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/rdma_group.h"
+#include "bench/rdma/group.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/rdma_layout.h"
+#include "bench/rdma/layout.h"
 
 #include <algorithm>
 #include <numeric>

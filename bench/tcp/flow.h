@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "bench/engine.h"
-#include "bench/tcp_info_log.h"
+#include "bench/tcp/info_log.h"
 #include "bench/thread_watch.h"
 #include "loops/byte_stream.h"
 #include "memory/buffer.h"

@@ -1,4 +1,4 @@
-#include "bench/tcp_links.h"
+#include "bench/tcp/links.h"
 
 #include <fmt/format.h>
 

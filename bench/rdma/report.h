@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/tsc.h"
-#include "bench/rdma_group.h"
-#include "bench/rdma_path.h"
-#include "bench/rdma_run.h"
+#include "bench/rdma/group.h"
+#include "bench/rdma/path.h"
+#include "bench/rdma/run.h"
 #include "results/record.h"
 #include "verbs/event_watcher.h"
 

@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "bench/engine.h"
-#include "bench/tcp_flow.h"
-#include "bench/tcp_links.h"
-#include "bench/tcp_ping.h"
-#include "bench/tcp_placement.h"
+#include "bench/tcp/flow.h"
+#include "bench/tcp/links.h"
+#include "bench/tcp/ping.h"
+#include "bench/tcp/placement.h"
 #include "control/heartbeat.h"
 #include "tcp/data_listener.h"
 
@@ -23,7 +23,7 @@ namespace {
 using plan::Direction;
 using plan::Metric;
 
-/// What the streams beside a round trip send at a time: the block that moved most on loopback (tcp_flow.cc).
+/// What the streams beside a round trip send at a time: the block that moved most on loopback (flow.cc).
 constexpr std::uint64_t kLoadBlockBytes = 1 << 20;
 
 class TcpEngine final : public Engine {

@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "bench/tcp_flow.h"
-#include "bench/tcp_links.h"
+#include "bench/tcp/flow.h"
+#include "bench/tcp/links.h"
 #include "tcp/limiter.h"
 
 namespace railgauge::bench {
