@@ -35,11 +35,11 @@ WindowReceiver::WindowReceiver(transport::WorkQueue& queue, const ReceiveSetting
   for (Lane& lane : lanes_) lane.slot = settings.depth % settings.ring;
 }
 
-bool WindowReceiver::turn() noexcept {
+bool WindowReceiver::turn(bool may_sleep) noexcept {
   int n = queue_.poll_recv(completions_);
   if (n == 0) {
     if (++empty_polls_ < kEmptyPolls && !settings_.events) return true;
-    idle();
+    idle(may_sleep);
     return !over_;
   }
   take_all(n);
@@ -92,14 +92,14 @@ void WindowReceiver::on_first_arrival(std::uint64_t tick) noexcept {
   schedule_.start(first, counters_);
 }
 
-void WindowReceiver::idle() noexcept {
+void WindowReceiver::idle(bool may_sleep) noexcept {
   empty_polls_ = 0;
   courtesy_.idle();
   // Whoever sent has been told of every arrival before the flag was set, so that one empty poll after it proves the end.
   bool peer_ended = flags_.peer_ended();
   if (peer_ended && last_look_) return end(Ending::finished);
   last_look_ = peer_ended;
-  if (settings_.events && !peer_ended) {
+  if (settings_.events && may_sleep && !peer_ended) {
     int n = poll_or_sleep(queue_, true, completions_);
     if (n != 0) return take_all(n);
   }
@@ -137,15 +137,50 @@ ReceiveOutcome run(WindowReceiver& receiver) {
   return receiver.outcome();
 }
 
+namespace {
+
+/// Event mode of two loops on one thread. A completion that came before its queue was armed wakes nobody, so both are polled
+/// (by a turn of each) between arming and sleeping.
+class DuplexSleep {
+ public:
+  explicit DuplexSleep(transport::WorkQueue& queue) noexcept : queue_(queue) {}
+  /// After a turn of each. `something`: one of them found something, or must not wait. 0, or −errno.
+  int after_turns(bool something) noexcept {
+    if (something) {
+      armed_ = false;
+      return 0;
+    }
+    armed_ = !armed_;
+    if (armed_) return queue_.arm();
+    const int rc = queue_.wait(Deadline::after(kLongestSleep));
+    return rc < 0 ? rc : 0;
+  }
+
+ private:
+  transport::WorkQueue& queue_;
+  bool armed_ = false;
+};
+
+}  // namespace
+
 DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, std::atomic<int>& senders_running,
                          std::atomic<bool>& active_done) {
   receiver.start();
   bool sending = sender.start(tick);
   bool receiving = true;
   bool told = false;
+  DuplexSleep sleep(sender.queue());
   while (sending || receiving) {
-    if (sending) sending = sender.turn();
-    if (receiving) receiving = receiver.turn();
+    const std::uint64_t before = sender.completed() + receiver.arrived();
+    if (sending) sending = sender.turn(!receiving);
+    if (receiving) receiving = receiver.turn(!sending);
+    if (sender.sleeps() && sending && receiving) {
+      const bool something = sender.completed() + receiver.arrived() != before || !sender.completion_due();
+      if (const int rc = sleep.after_turns(something); rc < 0) {
+        sender.fail({.what = Failure::poll, .code = -rc, .receiving = false, .completion = {}});
+        sending = false;
+      }
+    }
     if (sending || told) continue;
     told = true;
     if (senders_running.fetch_sub(1) == 1) active_done.store(true);

@@ -47,8 +47,10 @@ class WindowReceiver {
                  std::atomic<std::uint64_t>& first_arrival);
 
   void start() noexcept { progress_tick_ = clock_.now(); }
-  /// One poll, and posts for what has arrived. False when all is over.
-  bool turn() noexcept;
+  /// One poll, and posts for what has arrived. False when all is over. In event mode it sleeps when there is nothing, unless
+  /// the caller does so.
+  bool turn(bool may_sleep = true) noexcept;
+  std::uint64_t arrived() const noexcept { return counters_.messages; }  ///< messages so far, all lanes
   /// Ends it from outside; nothing when it is over already.
   void close() noexcept {
     if (!over_) end(Ending::stopped);
@@ -68,7 +70,7 @@ class WindowReceiver {
   void take(const transport::Completion& completion) noexcept;
   void repost(std::uint32_t index, Lane& lane) noexcept;
   void on_first_arrival(std::uint64_t tick) noexcept;
-  void idle() noexcept;
+  void idle(bool may_sleep) noexcept;
   void fail(const Fault& fault) noexcept;
   void end(Ending ending) noexcept;
 
@@ -93,7 +95,8 @@ class WindowReceiver {
 /// start(), then turn() to the end.
 ReceiveOutcome run(WindowReceiver& receiver);
 
-/// Both directions at once on one thread: turns of both in alternation until the receiver is over too. When the last of
+/// Both directions at once on one thread, over one queue: turns of both in alternation until the receiver is over too. In
+/// event mode it sleeps only when both completion queues were found empty after they were armed. When the last of
 /// `senders_running` threads has ended sending, `active_done` is set. A failed sender ends the receiver as well.
 struct DuplexOutcome {
   WindowOutcome sent;

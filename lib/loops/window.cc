@@ -51,11 +51,11 @@ void WindowSender::fill() noexcept {
       if (lanes_[i].posted < lanes_[i].limit && posted_ < budget_) post(i, lanes_[i]);
 }
 
-bool WindowSender::turn() noexcept {
+bool WindowSender::turn(bool may_sleep) noexcept {
   int n = queue_.poll(completions_);
   if (n == 0) {
     if (++empty_polls_ < kEmptyPolls && !settings_.events) return true;
-    idle();
+    idle(may_sleep);
     return state_ != State::over;
   }
   if (n < 0) {
@@ -114,7 +114,7 @@ void WindowSender::post(std::uint32_t index, Lane& lane) noexcept {
 
 void WindowSender::spend_time(std::uint64_t tick) noexcept {
   budget_ = unpaced_ + static_cast<std::uint64_t>(static_cast<double>(tick - start_tick_) * messages_per_tick_);
-  if (posted_ == messages_) progress_tick_ = tick;  // nothing is in flight, so nothing can be late
+  if (!completion_due()) progress_tick_ = tick;  // nothing is awaited, so nothing can be late
   for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::running && posted_ < budget_; ++i) refill(i);
 }
 
@@ -148,10 +148,10 @@ void WindowSender::on_all_completed(std::uint64_t tick) noexcept {
   }
 }
 
-void WindowSender::idle() noexcept {
+void WindowSender::idle(bool may_sleep) noexcept {
   empty_polls_ = 0;
   courtesy_.idle();
-  if (settings_.events) {
+  if (settings_.events && may_sleep && completion_due()) {
     int n = poll_or_sleep(queue_, false, completions_);
     if (n < 0) return fail({.what = Failure::poll, .code = -n, .receiving = false, .completion = {}});
     take_all(std::span(completions_).first(static_cast<std::size_t>(n)));
@@ -169,6 +169,12 @@ void WindowSender::idle() noexcept {
   std::uint64_t limit = state_ == State::draining ? drain_ticks_ : stall_ticks_;
   if (tick - progress_tick_ < limit) return;
   fail({.what = state_ == State::draining ? Failure::drain : Failure::stalled, .code = 0, .receiving = false, .completion = {}});
+}
+
+/// A pace leaves lanes idle, or with requests that ask for no completion: nothing would end a sleep.
+bool WindowSender::completion_due() const noexcept {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [this](const Lane& lane) { return lane.posted - lane.completed >= settings_.signal_every; });
 }
 
 /// Nothing is in flight: what is posted from here on is what counts.

@@ -26,7 +26,7 @@ struct WindowSettings {
   Times times;
   nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait for the next completion
   nanoseconds drain_limit = std::chrono::seconds(2);   ///< longest wait without a completion after the window
-  bool events = false;                  ///< sleep instead of spinning when there is nothing
+  bool events = false;                  ///< sleep instead of spinning while a completion is due and none is there
   bool yields = false;                  ///< both sides share this host's CPUs
   MessageCheck* check = nullptr;        ///< of reads: sees each slot before it is posted again; null: none. Outlives the loop
 };
@@ -48,8 +48,16 @@ class WindowSender {
 
   /// Fills all lanes, one batch each in turn. `tick`: the common begin of all threads. False when all is over already.
   bool start(std::uint64_t tick) noexcept;
-  /// One poll, and posts for what has completed. False when all is over.
-  bool turn() noexcept;
+  /// One poll, and posts for what has completed. False when all is over. In event mode it sleeps when there is nothing, unless
+  /// the caller does so.
+  bool turn(bool may_sleep = true) noexcept;
+  /// A request that asked for a completion is in flight, so that a sleep has an end.
+  bool completion_due() const noexcept;
+  bool sleeps() const noexcept { return settings_.events; }
+  std::uint64_t completed() const noexcept { return messages_; }  ///< messages so far, all lanes
+  /// Ends it with a fault that was found between two turns.
+  void fail(const Fault& fault) noexcept;
+  transport::WorkQueue& queue() noexcept { return queue_; }
   bool failed() const noexcept { return state_ == State::over && ending_ == Ending::failed; }
   /// After the last turn. Allocates.
   WindowOutcome outcome() const;
@@ -68,14 +76,13 @@ class WindowSender {
   void post(std::uint32_t index, Lane& lane) noexcept;
   void take_all(std::span<const transport::Completion> batch) noexcept;
   void look_at_time(std::uint64_t tick) noexcept;
-  void idle() noexcept;
+  void idle(bool may_sleep) noexcept;
   void spend_time(std::uint64_t tick) noexcept;
   void fill() noexcept;
   void on_all_completed(std::uint64_t tick) noexcept;
   void begin_iterations(std::uint64_t tick) noexcept;
   void finish_posted(State state) noexcept;
   void begin_drain(std::uint64_t tick) noexcept;
-  void fail(const Fault& fault) noexcept;
   void end(Ending ending) noexcept;
   void count_open_lanes() noexcept;
   stats::Counters counters() const noexcept { return {messages_ * settings_.message_bytes, messages_}; }

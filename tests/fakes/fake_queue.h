@@ -44,6 +44,7 @@ class FakeQueue final : public transport::WorkQueue {
   // ---- what happened
   std::vector<std::string> calls;                        ///< "post 0:3+2", "recv 1:0+4", "arm", "wait"; polls are not listed
   std::uint64_t posts = 0, recv_posts = 0, polls = 0, recv_polls = 0, messages = 0, waits = 0;
+  std::uint64_t waits_slept_through = 0;                 ///< waits although something lay there
   std::uint64_t most_in_flight = 0;                      ///< on any lane
   std::uint64_t posted_on(std::uint32_t lane) const { return lanes_[lane].posted; }
   std::uint64_t receives_on(std::uint32_t lane) const { return lanes_[lane].receives.size(); }
@@ -104,6 +105,9 @@ class FakeQueue final : public transport::WorkQueue {
   int wait(Deadline) noexcept override {
     calls.emplace_back("wait");
     ++waits;
+    // What lies there already was there before the queue was armed, or should have been polled after it: it wakes nobody.
+    auto can_arrive = [this](const Arrival& a) { return !lanes_[a.lane].receives.empty(); };
+    if (!done_.empty() || std::any_of(arriving_.begin(), arriving_.end(), can_arrive)) ++waits_slept_through;
     return wait_error != 0 ? -wait_error : 0;
   }
   std::string describe(const Completion& c) const override { return fmt::format("fake status {}", c.status); }

@@ -179,6 +179,31 @@ TEST_F(ReceiveLoop, DuplexGoesOnReceivingAfterItsOwnSending) {
   EXPECT_EQ(both.received.received[0], 7U);
 }
 
+TEST_F(ReceiveLoop, DuplexWithEventsSleepsOnlyWhenBothQueuesAreEmpty) {
+  FakeQueue queue;
+  WindowSettings w = window();
+  w.events = true;
+  w.times.duration = std::chrono::seconds(60);
+  prepare(queue, w);
+  queue.complete_at_most = 12;  // then the sender waits for ever
+  ReceiveSettings s = settings();
+  s.events = true;
+  post_first_receives(queue, s);
+  WindowSender sender(queue, w, flags(), clock, {});
+  WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
+  std::atomic<int> running{1};
+  std::atomic<bool> active_done{false};
+  // Polls of both in turn; each arrival comes with a poll of the send queue, so after the receive queue was last looked at.
+  queue.on_poll = [&](std::uint64_t poll) {
+    if (poll % 6 == 1 && poll < 600) queue.arrive(0, 9);
+    stop = poll > 600;
+  };
+  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), running, active_done);
+  EXPECT_EQ(both.received.received[0], 100U);
+  EXPECT_GE(queue.waits, 1U);
+  EXPECT_EQ(queue.waits_slept_through, 0U);
+}
+
 TEST_F(ReceiveLoop, DuplexEndsWhenItsSenderFails) {
   FakeQueue queue;
   WindowSettings w = window();

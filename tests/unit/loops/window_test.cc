@@ -316,6 +316,22 @@ TEST_F(WindowLoop, EventsArmThenPollThenWait) {
   EXPECT_THAT(tail, testing::ElementsAre("arm", "wait"));
 }
 
+TEST_F(WindowLoop, EventsDoNotSleepWhenNoCompletionIsDue) {
+  // One at a time at 2000 a second, so that nothing is in flight between two; of each four only the last completes.
+  for (std::uint32_t signal_every : {1U, 4U}) {
+    FakeQueue queue;
+    WindowSettings s = window();
+    s.events = true;
+    s.post_batch = 1;
+    s.signal_every = signal_every;
+    s.messages_per_s = 2000;
+    s.iterations = 12;
+    WindowOutcome outcome = run_on(queue, s);
+    EXPECT_EQ(outcome.ending, Ending::finished);
+    EXPECT_EQ(queue.waits, 0U) << "one completion per " << signal_every;
+  }
+}
+
 TEST_F(WindowLoop, EventsThatFailEndIt) {
   FakeQueue queue;
   WindowSettings s = window();
