@@ -1,8 +1,8 @@
 #include "loops/window.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
-
 
 namespace railgauge::loops {
 
@@ -179,7 +179,8 @@ bool WindowSender::completion_due() const noexcept {
 
 /// Nothing is in flight: what is posted from here on is what counts.
 void WindowSender::begin_iterations(std::uint64_t tick) noexcept {
-  for (Lane& lane : lanes_) lane.limit = lane.completed + whole_signals(settings_.iterations);
+  assert(settings_.iterations % step_ == 0);  // plan::validate refuses others
+  for (Lane& lane : lanes_) lane.limit = lane.completed + settings_.iterations;
   count_open_lanes();
   progress_tick_ = tick;
   schedule_.open(counters());

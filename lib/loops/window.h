@@ -12,7 +12,7 @@
 namespace railgauge::loops {
 
 /// Bandwidth and message rate: `depth` requests outstanding on every lane.
-/// The caller guarantees (plan::validate): ring, depth multiples of post_batch and of signal_every; every lane's ring
+/// The caller guarantees (plan::validate): ring, depth, iterations multiples of post_batch and of signal_every; every lane's ring
 /// prepared with `ring` slots of which each signal_every-th asks for a completion.
 struct WindowSettings {
   std::uint64_t message_bytes = 0;
@@ -20,7 +20,7 @@ struct WindowSettings {
   std::uint32_t depth = 0;
   std::uint32_t post_batch = 1;
   std::uint32_t signal_every = 1;
-  std::uint64_t iterations = 0;         ///< messages per lane in the window (rounded up to whole signals); 0: by Times::duration.
+  std::uint64_t iterations = 0;         ///< messages per lane in the window; 0: by Times::duration.
                                         ///< The warm-up is completed first; the window is from the first post to the last completion
   double messages_per_s = 0;            ///< all lanes together, evenly spread over time; 0: as fast as they go
   Times times;

@@ -75,13 +75,6 @@ TEST_F(WindowLoop, ShowsEachSlotToTheCheckBeforeItIsPostedAgain) {
   }
 }
 
-TEST_F(WindowLoop, RoundsIterationsUpToWholeSignals) {
-  FakeQueue queue;
-  WindowSettings s = window();
-  s.iterations = 121;  // lcm(3, 4) = 12, so 132
-  EXPECT_THAT(run_on(queue, s).completed, testing::ElementsAre(132U));
-}
-
 TEST_F(WindowLoop, IterationsBeginWhenTheWarmUpHasCompleted) {
   FakeQueue queue(2);
   WindowSettings s = window();
