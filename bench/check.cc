@@ -49,8 +49,24 @@ void apply_wishes(plan::Plan& plan, const CheckOptions& options) {
   if (options.no_verify) plan.verify = false;
 }
 
+/// What speaks of a part that is left out would be ignored.
+void refuse_unused(const CheckOptions& options) {
+  auto refuse = [](const char* option, const char* switched_off) {
+    throw Error(ErrorKind::usage, fmt::format("{} has no use with {}: leave one of them out", option, switched_off));
+  };
+  if (options.no_tcp && options.streams) refuse("--streams", "--no-tcp");
+  if (!options.no_rdma) return;
+  if (!options.device.empty()) refuse("--device", "--no-rdma");
+  if (!options.peer_device.empty()) refuse("--peer-device", "--no-rdma");
+  if (options.gid_index) refuse("--gid-index", "--no-rdma");
+  if (options.peer_gid_index) refuse("--peer-gid-index", "--no-rdma");
+  if (options.mtu_bytes) refuse("--mtu", "--no-rdma");
+  if (options.no_verify) refuse("--no-verify", "--no-rdma");
+}
+
 /// Before anything is connected: a wrong option is a usage error, not a row of failed measurements.
 void refuse_impossible(const CheckOptions& options) {
+  refuse_unused(options);
   plan::Plan plan = rdma_check_plans(Effort::quick).front();
   apply_wishes(plan, options);
   plan::validate(plan, plan::Limits{});
@@ -122,7 +138,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       ->group(path);
   auto* no_rdma = c->add_flag("--no-rdma", options->no_rdma, "TCP only")->group(path);
   c->add_flag("--no-tcp", options->no_tcp, "RDMA only")->excludes(no_rdma)->group(path);
-  c->add_flag("--no-verify", options->no_verify, "do not check RDMA data (a rehearsal on a device that moves none)")->group(path);
+  c->add_flag("--no-verify", options->no_verify, "do not check RDMA data (a rehearsal on a stand-in that moves short messages only)")->group(path);
   add_client_options(*c, options->client);
   c->footer(
       "Examples:\n"

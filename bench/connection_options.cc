@@ -9,6 +9,10 @@
 
 namespace railgauge::bench {
 
+void add_sysroot_option(CLI::App& c, std::string& sysroot, const std::string& group) {
+  c.add_option("--sysroot", sysroot, "read host facts under this folder (another host's tree) instead of /; also RAILGAUGE_SYSROOT")->group(group);
+}
+
 void add_client_options(CLI::App& c, ClientOptions& o) {
   auto* host = c.add_option("host", o.host, "the host where `railgauge serve` runs: name or address")->type_name("HOST");
   auto* self = c.add_flag("--self", o.self, "start the server here, on loopback");
@@ -20,6 +24,7 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
   c.add_option("-o,--output", o.output, "the record: a file, or a folder (default: here)")->group(group);
   c.add_option("--format", o.format, "text, or json: the record on stdout and nothing else there")
       ->check(CLI::IsMember({"text", "json"}))->capture_default_str()->group(group);
+  add_sysroot_option(c, o.sysroot, group);
   c.add_option("--link-gbps", o.link_gbit_per_s, "the link's rate in Gbit/s where the hosts do not know it")->group(group);
   c.add_option("--require-rate", o.require_rate, "your own criterion for each bandwidth: 180G")->group(group);
   c.add_option("--require-p50", o.require_p50, "your own criterion for each latency: 2.5us")->group(group);

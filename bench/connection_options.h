@@ -23,6 +23,7 @@ struct ClientOptions {
   bool json = false;                    ///< the record on stdout and nothing else there
   std::string format = "text";
   bool quiet = false;
+  std::string sysroot;                  ///< --sysroot: another tree of host facts
   std::string link_gbit_per_s;          ///< --link-gbps: the user knows the link's rate better
   std::string require_rate;             ///< the user's own criteria, as typed
   std::string require_p50;
@@ -30,8 +31,11 @@ struct ClientOptions {
   std::chrono::nanoseconds connect_timeout = std::chrono::seconds(10);
 };
 
-/// Adds HOST, --port, --token, --token-file, --output, --format, --quiet, --self to a subcommand.
+/// Adds HOST, --port, --token, --token-file, --output, --format, --quiet, --sysroot, --self to a subcommand.
 void add_client_options(CLI::App& command, ClientOptions& options);
+
+/// Adds --sysroot.
+void add_sysroot_option(CLI::App& command, std::string& sysroot, const std::string& group);
 
 /// The token in force: --token, else --token-file, else RAILGAUGE_TOKEN, else none. Throws Error{usage} when the file
 /// cannot be read or two are given.

@@ -15,10 +15,12 @@
 namespace railgauge::bench {
 
 LocalHost read_local_host(const std::string& sysroot, const std::vector<std::string>& command_line) {
+  std::string folder = sysroot.empty() ? read_environment().sysroot.value_or("") : sysroot;
   std::error_code unknown;
-  if (!sysroot.empty() && !std::filesystem::is_directory(sysroot, unknown))
-    throw Error(ErrorKind::usage, fmt::format("RAILGAUGE_SYSROOT={}: it is no directory; name a host's tree, or unset it", printable(sysroot)));
-  LocalHost local{host::Root(sysroot), {}};
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
+    throw Error(ErrorKind::usage, fmt::format("{}{}: it is no directory; name a host's tree, or leave it out",
+                                              sysroot.empty() ? "RAILGAUGE_SYSROOT=" : "--sysroot ", printable(folder)));
+  LocalHost local{host::Root(folder), {}};
   local.node.tool = results::this_build();
   local.node.command_line = command_line;
   local.node.environment = recordable_environment();

@@ -30,6 +30,7 @@ struct ServeOptions {
   std::string idle_exit;
   std::string max_memory;
   std::string max_duration;
+  std::string sysroot;
 };
 
 std::chrono::nanoseconds above_zero(const char* option, const std::string& text) {
@@ -83,7 +84,7 @@ std::uint64_t run_serve(const ServeOptions& options) {
   auto limits = limits_of(options);
   auto idle = options.idle_exit.empty() ? Clock::duration::zero() : Clock::duration(above_zero("--idle-exit", options.idle_exit));
   std::string token = token_of(options, given);
-  auto local = read_local_host(read_environment().sysroot.value_or(""), command_line());
+  auto local = read_local_host(options.sysroot, command_line());
   local.node.role = "server";
   control::AcceptorOptions door;
   door.bind = options.bind;
@@ -161,6 +162,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   c->add_option("--idle-exit", options->idle_exit, "end when nobody came for so long: 10m");
   c->add_option("--max-memory", options->max_memory, "most buffer memory a client may ask for (default 64G)");
   c->add_option("--max-duration", options->max_duration, "longest measurement a client may ask for (default 24h)");
+  add_sysroot_option(*c, options->sysroot, "Options");
   c->footer(
       "Examples:\n"
       "  railgauge serve                          prints a one-time token\n"

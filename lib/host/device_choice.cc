@@ -86,17 +86,29 @@ bool carries_address(const Snapshot& snapshot, const Candidate& c, const std::st
 using Preference = std::tuple<bool, double>;
 Preference preference(const Candidate& c) { return {!c.device->software, c.port->rate_gbit_per_s.value.value_or(0)}; }
 
-/// The best ACTIVE port that the wish leaves on a link layer.
-std::optional<Preference> best_port(const Snapshot& snapshot, const DeviceWish& wish, LinkLayer layer) {
+/// The ACTIVE ports that the wish leaves; none where candidates_of and active_of throw.
+std::vector<Candidate> usable(const Snapshot& snapshot, const DeviceWish& wish) {
+  std::vector<Candidate> found;
+  for (const RdmaDevice& device : snapshot.rdma_devices)
+    for (const RdmaPort& port : device.ports)
+      if (is_active(port) && (!wish.device || *wish.device == device.name) && (!wish.port || *wish.port == port.port)) found.push_back({&device, &port});
+  return found;
+}
+
+/// The best usable port on a link layer.
+std::optional<Preference> best_port(const std::vector<Candidate>& ports, LinkLayer layer) {
   std::optional<Preference> best;
-  for (const RdmaDevice& device : snapshot.rdma_devices) {
-    for (const RdmaPort& port : device.ports) {
-      if (port.link_layer != layer || !is_active(port)) continue;
-      if ((wish.device && *wish.device != device.name) || (wish.port && *wish.port != port.port)) continue;
-      best = std::max(best, std::optional(preference({&device, &port})));  // nothing is less than anything
-    }
-  }
+  for (const Candidate& c : ports)
+    if (c.port->link_layer == layer) best = std::max(best, std::optional(preference(c)));  // nothing is less than anything
   return best;
+}
+
+/// The link layer of the port whose interface carries the control connection.
+std::optional<LinkLayer> layer_of_address(const Snapshot& snapshot, const std::vector<Candidate>& ports, const std::string& ip) {
+  if (ip.empty()) return std::nullopt;
+  for (const Candidate& c : ports)
+    if (carries_address(snapshot, c, ip)) return c.port->link_layer;
+  return std::nullopt;
 }
 
 std::string rate_words(const RdmaPort& port) { return port.rate_text ? *port.rate_text : "rate unknown"; }
@@ -146,11 +158,15 @@ std::string why_not_active(const RdmaPort& port) {
 
 std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
                                            const DeviceWish& wish_of_other) {
+  const std::vector<Candidate> ports = usable(one, wish_of_one);
+  const std::vector<Candidate> ports_of_other = usable(other, wish_of_other);
+  auto called = layer_of_address(one, ports, wish_of_one.local_ip);
+  if (called && called == layer_of_address(other, ports_of_other, wish_of_other.local_ip)) return called;
   std::optional<LinkLayer> best;
   std::optional<Preference> of_best;
   for (LinkLayer layer : {LinkLayer::infiniband, LinkLayer::ethernet}) {
-    auto here = best_port(one, wish_of_one, layer);
-    auto there = best_port(other, wish_of_other, layer);
+    auto here = best_port(ports, layer);
+    auto there = best_port(ports_of_other, layer);
     if (!here || !there) continue;
     Preference slower = std::min(*here, *there);
     if (of_best && slower <= *of_best) continue;

@@ -25,8 +25,8 @@ struct DeviceChoice {
 /// is present or none can carry traffic, naming state and what mends it.
 DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish);
 
-/// The link layer on which two hosts, each with its user's wish, can meet: of those that ACTIVE ports of both have, the one
-/// whose slower end is the fastest. Both hosts come to the same answer. Nothing when they have none in common.
+/// The link layer on which two hosts, each with its user's wish, can meet: that of the ports that carry the control connection
+/// at both ends, as the user named the address of one; else, of those that ACTIVE ports of both have, the one whose slower end is the fastest. Both hosts come to the same answer. Nothing when they have none in common.
 std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
                                            const DeviceWish& wish_of_other);
 

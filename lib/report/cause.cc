@@ -179,7 +179,7 @@ Cause slower_port(const Measurement& measurement, const Record& record) {
   auto expected = measurement.expectation.gbit_per_s();
   for (const Port& at : ports_of(measurement, record)) {
     if (!expected || !at.port->rate_gbit_per_s || *at.port->rate_gbit_per_s >= *expected) continue;
-    return {fmt::format("{}{}, less than the rate given", runs_at(at), missing_lanes(*at.port)), {kLanesRemedy + "; see the rate of the switch's port"}};
+    return {fmt::format("{}{}, less than the rate given", runs_at(at), missing_lanes(*at.port)), {missing_lanes(*at.port).empty() ? "see the rate of the switch's port and of the cable" : kLanesRemedy}};
   }
   return {};
 }
@@ -262,9 +262,17 @@ Cause cpu_contention(const Measurement& measurement) {
           {"stop what else runs on that host, or give the threads CPUs of their own (--cpu, fewer --threads and --streams)"}};
 }
 
+/// On one host both sides may still have a port each.
+bool one_port(const Measurement& measurement) {
+  const SideResult* client = results::side_of(measurement, "client");
+  const SideResult* server = results::side_of(measurement, "server");
+  return client && server && client->placement.device && client->placement.device == server->placement.device &&
+         client->placement.port == server->placement.port;
+}
+
 Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& record) {
   if (Cause cause = slower_port(measurement, record); !cause.sentence.empty()) return cause;
-  if (record.same_host && measurement.plan.transport == plan::Transport::rdma && measurement.plan.direction == plan::Direction::both)
+  if (record.same_host && measurement.plan.transport == plan::Transport::rdma && measurement.plan.direction == plan::Direction::both && one_port(measurement))
     return {"both ends are on one host: the two directions share its port", {}};
   // Before the counters: a thread without a CPU looks like a slow receiver to the network.
   if (Cause cause = cpu_contention(measurement); !cause.sentence.empty()) return cause;
@@ -292,7 +300,8 @@ Cause cause_of_low_expectation(const Measurement& measurement, const Record& rec
   const rates::Expectation& expectation = measurement.expectation;
   const rates::Term* limit = limiting_term(expectation);
   if (!limit) return {};
-  if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
+  if (starts_with(limit->name, "port"))
+    if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
   const rates::Term* port = port_term(expectation);
   if (starts_with(limit->name, "PCIe") && port) {
     return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),

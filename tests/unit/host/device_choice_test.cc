@@ -99,6 +99,14 @@ TEST(CommonLinkLayer, IsTheOneOnWhichTheSlowerEndIsFastest) {
   EXPECT_EQ(common_link_layer(both, {}, snapshot_of("no_rdma"), {}), std::nullopt);
 }
 
+TEST(CommonLinkLayer, FollowsTheAddressThatWasCalledWhereBothEndsHaveIt) {
+  Snapshot s = snapshot_of("h100_ib");
+  DeviceWish over_ethernet{.device = {}, .port = {}, .local_ip = "10.40.7.17", .peer_link_layer = {}};  // of mlx5_bond_0
+  DeviceWish elsewhere{.device = {}, .port = {}, .local_ip = "192.0.2.1", .peer_link_layer = {}};
+  EXPECT_EQ(common_link_layer(s, over_ethernet, s, over_ethernet), LinkLayer::ethernet);
+  EXPECT_EQ(common_link_layer(s, over_ethernet, s, elsewhere), LinkLayer::infiniband);
+}
+
 TEST(WhyNotActive, IsEmptyForAnActivePort) {
   EXPECT_EQ(why_not_active(snapshot_of("a100_roce").rdma_devices.at(0).ports.at(0)), "");
 }
