@@ -135,6 +135,9 @@ void check_latency(const Plan& plan) {
   const RdmaSettings& rdma = plan.rdma;
   if (rdma.rate_limit_gbit_per_s > 0) refuse("--rate-limit {} with --metric latency: it paces streams, use --load-rate", rdma.rate_limit_gbit_per_s);
   if (rdma.qps != 1 && !plan.under_load) refuse("--qps {} with --metric latency: use --qps 1, or latency under load", rdma.qps);
+  if (rdma.events && plan.load_rate_per_s > 0) refuse("--events with --load-rate: that sends by the clock and so spins, leave --events out");
+  if (rdma.events && plan.operation == Operation::write)
+    refuse("--events with --op write --metric latency: a write is seen in memory and wakes nobody, use --op write_imm or leave --events out");
   if (rdma.depth != 1 || rdma.post_batch != 1 || rdma.signal_every != 1)
     refuse("--depth {} --post-batch {} --signal-every {} with --metric latency: one message is outstanding at a time, use 1 for each", rdma.depth,
            rdma.post_batch, rdma.signal_every);

@@ -130,6 +130,13 @@ TEST(Validate, WantsOneMessageOutstandingForLatency) {
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.load_rate_per_s = std::numeric_limits<double>::quiet_NaN(); }), HasSubstr("nan"));
 }
 
+TEST(Validate, RefusesToSleepWhereNothingWakes) {
+  EXPECT_EQ(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true; }), "accepted");
+  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.operation = Operation::write; }), HasSubstr("use --op write_imm"));
+  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.load_rate_per_s = 50; }), HasSubstr("leave --events out"));
+  EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.rdma.events = true; }), "accepted");
+}
+
 TEST(Validate, ChecksTimes) {
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.duration = milliseconds(9); }), HasSubstr("10ms"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.duration = milliseconds(50); }), HasSubstr("--interval"));
