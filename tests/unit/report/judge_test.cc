@@ -422,7 +422,14 @@ TEST(CauseOfLowBandwidth, BothWaysOnOneHostShareThePort) {
   m.plan.direction = plan::Direction::both;
   Record record;
   record.same_host = true;
+  m.sides.resize(2);
+  m.sides[0].role = "client";
+  m.sides[1].role = "server";
+  for (auto& side : m.sides) side.placement.device = "mlx5_0", side.placement.port = 1;
   EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("the two directions share its port"));
+  m.sides[1].placement.device = "mlx5_1";
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, testing::Not(HasSubstr("share")));
+  m.sides[1].placement.device = "mlx5_0";
   record.same_host = false;
   EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, testing::Not(HasSubstr("share")));
 }
