@@ -109,29 +109,35 @@ class TcpEngine final : public Engine {
     std::optional<FlowResult> forth;
     std::optional<FlowResult> back;
     std::exception_ptr failure;
-    std::optional<std::thread> second;
-    std::optional<std::thread> third;
+    std::jthread second;  // joined also when what follows throws
+    std::jthread third;
     // The calling thread takes the first part there is: the round trip, else a direction.
     const auto run_flow = [&](std::optional<Flow>& flow, std::optional<FlowResult>& into) {
       try {
         if (flow) into = flow->run(control);
       } catch (...) {
+        control.stop = true;
         const std::lock_guard lock(failure_mutex_);
         failure = std::current_exception();
       }
     };
-    if (to_client_ && (to_server_ || ping_)) second.emplace([&] { run_flow(to_client_, back); });
-    if (to_server_ && ping_) third.emplace([&] { run_flow(to_server_, forth); });
-    if (ping_) {
-      note_ping(side_ == Side::client ? ping_->measure(control) : ping_->echo(control), result);
-      ping_runs_ = false;
-    } else if (to_server_) {
-      run_flow(to_server_, forth);
-    } else {
-      run_flow(to_client_, back);
+    try {
+      if (to_client_ && (to_server_ || ping_)) second = std::jthread([&] { run_flow(to_client_, back); });
+      if (to_server_ && ping_) third = std::jthread([&] { run_flow(to_server_, forth); });
+      if (ping_) {
+        note_ping(side_ == Side::client ? ping_->measure(control) : ping_->echo(control), result);
+        ping_runs_ = false;
+      } else if (to_server_) {
+        run_flow(to_server_, forth);
+      } else {
+        run_flow(to_client_, back);
+      }
+    } catch (...) {
+      control.stop = true;  // else the parts that did start would fill their windows first
+      throw;
     }
-    if (second) second->join();
-    if (third) third->join();
+    if (second.joinable()) second.join();
+    if (third.joinable()) third.join();
     if (failure) std::rethrow_exception(failure);
     if (forth) note_flow(std::move(*forth), side_ == Side::client, result);
     if (back) note_flow(std::move(*back), side_ == Side::server, result);
