@@ -8,7 +8,8 @@
 
 namespace railgauge::bench {
 
-/// The CPU time of one measuring thread over its measured window, and the time it waited for a CPU. All calls by that thread; read after it was joined.
+/// The CPU time of one measuring thread from begin() to end(), and the time it waited for a CPU. Both read /proc: they are
+/// called just before and just after the measured window, not in it. All calls by that thread; read after it was joined.
 class ThreadWatch {
  public:
   /// Binds the calling thread to `cpu`; −1: leaves it. 0, or the errno with which the kernel refuses (the CPU is offline or

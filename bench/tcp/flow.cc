@@ -93,6 +93,8 @@ void Flow::serve(Worker& worker) noexcept {
   };
   run(Phase::warm_up);
   worker.watch.begin();
+  watching_.fetch_add(1, std::memory_order_relaxed);
+  run(Phase::settle);
   run(Phase::measure);
   worker.watch.end();
   run(Phase::drain);
@@ -133,6 +135,15 @@ void Flow::publish(RunControl& control, const stats::Counters& counters) noexcep
   control.live_messages.fetch_add(counters.messages - published_messages_, std::memory_order_relaxed);
   published_bytes_ = counters.bytes;
   published_messages_ = counters.messages;
+}
+
+/// Lets each thread note its CPU time before the window opens: that reads two files of /proc. One that sleeps in its stream
+/// notices after 50 ms at the latest; one on a crowded CPU may come later, and then notes it inside the window.
+void Flow::settle() {
+  constexpr milliseconds kSettle{100};
+  orders_.phase.store(Phase::settle, std::memory_order_relaxed);
+  const auto until = Clock::now() + kSettle;
+  while (watching_.load(std::memory_order_relaxed) < workers_.size() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 /// True when each lane has moved a byte or is at its end; with `begun_or_ended` false: when each is at its end.
@@ -228,6 +239,7 @@ void Flow::measure_time(RunControl& control) {
   const auto first = read();
   recorder_.start(first.at, first.counters);
   if (watch_until(first.at + plan.warm_up, control) == Watch::over) return;
+  settle();
   open_window();
   const auto begin = read();
   orders_.phase.store(Phase::measure, std::memory_order_relaxed);

@@ -85,6 +85,7 @@ class Flow {
   void start_threads();
   void stop_threads() noexcept;
   void serve(Worker& worker) noexcept;
+  void settle();
   Reading read() const noexcept;
   Watch look(RunControl& control) noexcept;
   bool all_lanes(bool begun_or_ended) const noexcept;
@@ -109,6 +110,7 @@ class Flow {
   loops::StreamOrders orders_;
   memory::Buffer message_;                      // sent, or what the receiver compares with
   std::vector<Worker> workers_;
+  std::atomic<std::size_t> watching_{0};        // workers whose watch has begun
   stats::IntervalRecorder recorder_;
   TcpInfoLog info_;
   Clock::time_point begun_{};                   // before the first byte can have moved

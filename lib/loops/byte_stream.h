@@ -13,7 +13,13 @@ namespace railgauge::loops {
 
 /// What the supervising thread tells the measuring threads. A loop runs as long as the phase is the one it was started
 /// for; its thread then notes its CPU time and starts it again for the next.
-enum class Phase : int { warm_up, measure, drain, stop };
+enum class Phase : int {
+  warm_up,
+  settle,       ///< still warm-up: the thread has noted its CPU time when it runs this one
+  measure,
+  drain,
+  stop,
+};
 
 /// Written by the supervisor, read by every measuring thread once per block.
 struct alignas(64) StreamOrders {
