@@ -221,13 +221,17 @@ void check_placement(const Placement& placement, Transport transport) {
 }
 
 /// How long `iterations` messages may take at worst: no device in the field is slower than 10 us a message and 0.1 Gbit/s,
-/// a round trip over a bad network than 10 ms; a slower one is stuck and may be stopped.
+/// a round trip over a bad network than 10 ms; a slower one is stuck and may be stopped. A pace that the plan asks for may
+/// be slower still.
 seconds time_for_iterations(const Plan& plan) {
   double queues = plan.transport == Transport::rdma ? double(plan.rdma.qps) * plan.threads : double(plan.streams);
   double messages = static_cast<double>(plan.iterations) * queues;
   double bits = messages * static_cast<double>(plan.message_bytes) * 8.0;
   double per_message_s = plan.metric == Metric::latency ? 10e-3 : 10e-6;
-  double total_s = messages * per_message_s + bits / 0.1e9;
+  double gbit_per_s = 0.1;
+  double pace = plan.transport == Transport::rdma ? plan.rdma.rate_limit_gbit_per_s : plan.tcp.pacing_gbit_per_s;
+  if (pace > 0) gbit_per_s = std::min(gbit_per_s, pace);
+  double total_s = messages * per_message_s + bits / (gbit_per_s * 1e9);
   if (plan.load_rate_per_s > 0) total_s += static_cast<double>(plan.iterations) / plan.load_rate_per_s;
   constexpr double kDay = 24 * 3600;
   return seconds(static_cast<std::int64_t>(std::ceil(std::clamp(total_s, 1.0, kDay))));

@@ -208,6 +208,10 @@ TEST(ExpectedWallTime, HasAnEndForIterations) {
   plan.iterations = 5000;
   // 15 000 messages · 10 us = 0.15 s; 15 000 · 49 152 · 8 bit / 0.1 Gbit/s = 58.98 s; rounded up 60 s, drain 5 s.
   EXPECT_EQ(expected_wall_time(plan), seconds(65));
+  // Paced: 5 898 240 000 bit at 0.01 Gbit/s last 589.8 s, and 0.15 s as before: 590 s.
+  plan.rdma.rate_limit_gbit_per_s = 0.01;
+  EXPECT_EQ(expected_wall_time(plan), seconds(595));
+  plan.rdma.rate_limit_gbit_per_s = 0;
   plan.iterations = std::numeric_limits<std::uint64_t>::max();
   EXPECT_EQ(expected_wall_time(plan), hours(24) + seconds(5));
 }
