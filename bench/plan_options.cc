@@ -231,6 +231,7 @@ std::vector<Plan> tcp_plans(const PlanOptions& o) {
                    : o.direction.empty()     ? plan::Direction::to
                                              : plan::direction_from(o.direction);
   if (o.streams < 1) throw Error(ErrorKind::usage, fmt::format("--streams {} is out of range: use 1 or more", o.streams));
+  if (base.iterations > 0 && !latency && o.warm_up.empty()) base.warm_up = plan::nanoseconds::zero();
   base.streams = o.streams;
   base.threads = o.threads.value_or(o.streams);
   auto& t = base.tcp;

@@ -248,8 +248,8 @@ void Flow::measure_time(RunControl& control) {
   close_window(control);
 }
 
-/// By count there is no warm-up: the window begins when the first block has moved, which itself is not counted, and ends
-/// with the last.
+/// By count there is no warm-up (validate() refuses one): the window begins when the first block has moved, which itself is not
+/// counted, since nothing says how long it took; and it ends with the last.
 void Flow::measure_count(RunControl& control) {
   std::int64_t first_ns = INT64_MAX;
   stats::Counters before;

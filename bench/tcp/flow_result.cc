@@ -34,6 +34,9 @@ std::string what_ended(LaneState state, int error, bool sending, std::size_t str
 void Flow::judge_lanes(FlowResult& result) const {
   const auto planned = setup_.plan.warm_up + setup_.plan.duration;
   const auto tolerated = begun_ + std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(planned.count()) * (1 - kClockSlack)));
+  if (window_full_ && setup_.iterations > 0 && !setup_.sending && result.summary.bytes == 0)
+    result.error = run_error(ErrorKind::usage, 0, fmt::format("all of --iterations {} came at one instant, which has no length: use more or larger blocks",
+                                                              setup_.iterations));
   if (stopped_ || window_full_) return;
   if (stalled_) {
     result.error = run_error(ErrorKind::timeout, ETIMEDOUT, "no byte moved on any stream for 5 s");

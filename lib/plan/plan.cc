@@ -110,6 +110,8 @@ void check_times(const Plan& plan, const Limits& limits) {
     refuse("--warm-up {} is out of range: use 0 to {}", format_duration(plan.warm_up), format_duration(limits.max_duration));
   if (plan.interval < milliseconds(1) || plan.interval > limits.max_duration)
     refuse("--interval {} is out of range: use 1ms or more", format_duration(plan.interval));
+  if (plan.iterations > 0 && plan.operation == Operation::stream && plan.warm_up > nanoseconds::zero())
+    refuse("--warm-up {} with --iterations over TCP: the first byte that arrives opens the window, use --warm-up 0 or --duration", format_duration(plan.warm_up));
   if (plan.iterations > 0) return;
   if (plan.duration < milliseconds(10) || plan.duration > limits.max_duration)
     refuse("--duration {} is out of range: use 10ms to {}, or --iterations", format_duration(plan.duration), format_duration(limits.max_duration));

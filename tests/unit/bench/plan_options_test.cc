@@ -115,6 +115,9 @@ TEST(RdmaPlans, CpuListsAreExpanded) {
 }
 
 TEST(TcpPlans, WaitAndBlockFollowTheMetric) {
+  EXPECT_EQ(tcp({"-n", "5"})[0].warm_up.count(), 0);
+  EXPECT_EQ(tcp({"-n", "5", "--metric", "latency"})[0].warm_up, std::chrono::milliseconds(100));
+  EXPECT_THROW(tcp({"-n", "5", "--warm-up", "1s"}), Error);
   auto stream = tcp({"--streams", "3"})[0];
   EXPECT_EQ(stream.operation, Operation::stream);
   EXPECT_EQ(stream.message_bytes, 1u << 20);

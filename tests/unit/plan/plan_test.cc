@@ -140,7 +140,8 @@ TEST(Validate, RefusesToSleepWhereNothingWakes) {
 TEST(Validate, ChecksTimes) {
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.duration = milliseconds(9); }), HasSubstr("10ms"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.duration = milliseconds(50); }), HasSubstr("--interval"));
-  EXPECT_EQ(refusal_after(tcp_stream(), [](Plan& p) { p.duration = seconds(0), p.iterations = 333; }), "accepted");
+  EXPECT_EQ(refusal_after(tcp_stream(), [](Plan& p) { p.duration = p.warm_up = seconds(0), p.iterations = 333; }), "accepted");
+  EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.iterations = 333; }), HasSubstr("use --warm-up 0 or --duration"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.warm_up = milliseconds(-1); }), HasSubstr("--warm-up"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.interval = milliseconds(0); }), HasSubstr("--interval"));
 }

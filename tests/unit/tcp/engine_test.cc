@@ -154,6 +154,32 @@ TEST(TcpEngine, MovesExactlyTheMessagesAskedFor) {
   EXPECT_EQ(pair.client_control.live_bytes, 2U * 300U * 100000U);
 }
 
+TEST(TcpEngine, HasAFigureByCountOnlyForWhatTookTime) {
+  for (const std::uint64_t count : {1U, 2U, 1000U}) {
+    auto plan = short_plan();
+    plan.verify = false;
+    plan.warm_up = {};
+    plan.message_bytes = 4 << 20;  // 32 receive blocks
+    plan.iterations = count;
+    EnginePair pair(plan, "127.0.0.1");
+    pair.connect();
+    pair.run();
+    expect_clean(pair.server_result);
+    EXPECT_EQ(pair.server_control.live_bytes, count * (4U << 20));
+    EXPECT_GE(pair.server_result.received->bytes, count * (4U << 20) - (1U << 20));
+    EXPECT_GT(pair.server_result.received->mean_gbit_per_s.value.value_or(0), 0);
+  }
+  auto plan = short_plan();
+  plan.verify = false;
+  plan.message_bytes = 1;  // cannot come in two pieces
+  plan.iterations = 1;
+  EnginePair pair(plan, "127.0.0.1");
+  pair.connect();
+  pair.run();
+  ASSERT_TRUE(pair.server_result.error);
+  EXPECT_NE(pair.server_result.error->text.find("all of --iterations 1 came at one instant"), std::string::npos) << pair.server_result.error->text;
+}
+
 TEST(TcpEngine, MeasuresRoundTripsAndVerifiesEach) {
   for (const auto wait : {plan::Wait::spin, plan::Wait::block}) {
     auto plan = latency_plan();
