@@ -15,12 +15,10 @@ namespace {
 
 // Time for the kernel to take one message; far beyond a healthy peer's, short of a user's patience.
 constexpr std::chrono::seconds kSendBudget{5};
-constexpr int kStoppedCode = ECANCELED;
 
 }  // namespace
 
-Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C or SIGTERM)", kStoppedCode); }
-bool is_stopped_here(const Error& error) { return error.code() == kStoppedCode; }
+Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C or SIGTERM)", ECANCELED); }
 
 Conversation::Conversation(control::Channel channel) : channel_(std::move(channel)) {}
 
@@ -90,6 +88,17 @@ std::exception_ptr Conversation::end_of(const control::Message& message) {
   return {};
 }
 
+void Conversation::keep(control::Message message) {
+  // A healthy peer is one step ahead at most, and its failure may follow.
+  constexpr std::size_t kMostEarly = 4;
+  if (early_.size() == kMostEarly) {
+    broken_ = true;
+    throw Error(ErrorKind::peer, fmt::format("{} sent \"{}\" and {} messages before it, none of which was asked for", peer(),
+                                             control::name_of(message.type), kMostEarly));
+  }
+  early_.push_back(std::move(message));
+}
+
 /// Waits for a task on another thread, beating; calls it off when its result is worth nothing any more, and says why.
 std::exception_ptr Conversation::attend(const control::WakeEvent& finished, const std::function<void()>& cancel) {
   std::exception_ptr why;
@@ -99,13 +108,13 @@ std::exception_ptr Conversation::attend(const control::WakeEvent& finished, cons
   };
   try {
     while (!finished.is_set()) {
-      const bool may_stop = !why && !stop_requested();  // once asked, its descriptor stays readable for ever
+      if (!why && stop_requested()) call_off(std::make_exception_ptr(stopped_here()));
       const std::array<int, 2> fds{finished.fd(), stop_fd()};
-      auto outcome = wait_beating(std::span(fds).first(may_stop ? 2 : 1), Deadline::after(std::chrono::seconds(1)));
+      // Once asked to stop, its descriptor stays readable for ever.
+      auto outcome = wait_beating(std::span(fds).first(why ? 1 : 2), Deadline::after(std::chrono::seconds(1)));
       const bool ends = outcome.message && !why && !finished.is_set() && control::ends_conversation(outcome.message->type);
       if (ends) call_off(end_of(*outcome.message));
-      else if (outcome.message) early_.push_back(std::move(*outcome.message));
-      if (may_stop && !why && stop_requested()) call_off(std::make_exception_ptr(stopped_here()));
+      else if (outcome.message) keep(std::move(*outcome.message));
     }
   } catch (...) {
     call_off(std::current_exception());

@@ -60,6 +60,8 @@ class Conversation {
  private:
   /// What a failure, stop, busy or bye of the peer stands for, noted; nothing for other messages.
   std::exception_ptr end_of(const control::Message& message);
+  /// For a later expect(). Throws Error{peer} (and is broken) when the peer sends on and on.
+  void keep(control::Message message);
   std::exception_ptr attend(const control::WakeEvent& finished, const std::function<void()>& cancel);
   control::WaitOutcome wait_beating(std::span<const int> wake_fds, Deadline deadline);
 
@@ -74,6 +76,5 @@ class Conversation {
 
 /// What expect() throws when the user asked this side to stop.
 Error stopped_here();
-bool is_stopped_here(const Error& error);
 
 }  // namespace railgauge::bench

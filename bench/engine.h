@@ -48,9 +48,8 @@ class Engine {
   /// Brings the connection up: QPs to RTS, or data connections made and authenticated by the nonce. The server's
   /// connect may run at the same time as the client's (TCP accept, rdma_cm).
   virtual void connect(const transport::Offer& peer, Deadline deadline) = 0;
-  /// Asks a connect() that waits on another thread to end now (it throws Error{peer}). Any thread. Where an engine does
-  /// not know how, connect() ends at its deadline.
-  virtual void cancel_connect() noexcept {}
+  /// Asks a connect() that waits on another thread to end now (it throws Error{peer}). Any thread.
+  virtual void cancel_connect() noexcept = 0;
   /// Runs this side's part. Active (initiates or sends): to the plan's end or control.stop, then sets
   /// control.active_done. Every side then goes on responding until control.peer_done or control.stop, drains what is in
   /// flight and returns. Never throws: an error stands in the result, with what was measured.

@@ -15,6 +15,7 @@
 #include "bench/rdma/place.h"
 #include "bench/rdma/report.h"
 #include "bench/rdma/run.h"
+#include "control/heartbeat.h"
 #include "host/facts.h"
 #include "verbs/cm.h"
 #include "verbs/event_watcher.h"
@@ -114,6 +115,8 @@ class RdmaEngine final : public Engine {
     data_in_order_ = ask_data_in_order();
   }
 
+  void cancel_connect() noexcept override { cancelled_.set(); }
+
   results::SideResult run(RunControl& control) noexcept override {
     results::SideResult result;
     try {
@@ -147,8 +150,8 @@ class RdmaEngine final : public Engine {
                                .responder_reads = agreement_.responder_reads,
                                .timeout_code = agreement_.timeout_code,
                                .mtu_bytes = agreement_.mtu_bytes};
-    if (side_ == Side::server) cm_->accept(settings, qps, deadline);
-    else cm_.emplace(verbs::CmConnections::connect(settings, qps, peer.rdma_cm_address, peer.rdma_cm_port, deadline));
+    if (side_ == Side::server) cm_->accept(settings, qps, {deadline, cancelled_.fd()});
+    else cm_.emplace(verbs::CmConnections::connect(settings, qps, peer.rdma_cm_address, peer.rdma_cm_port, {deadline, cancelled_.fd()}));
   }
 
   void connect_by_hand(const std::vector<verbs::QpPointer>& qps, const transport::Offer& peer) const {
@@ -365,6 +368,7 @@ class RdmaEngine final : public Engine {
   const verbs::Device device_;
   const verbs::ProtectionDomain domain_;
   std::vector<std::unique_ptr<RdmaGroup>> groups_;
+  control::WakeEvent cancelled_;
   std::optional<verbs::CmConnections> cm_;
   std::optional<verbs::EventWatcher> watcher_;  // ends first, having acknowledged all it took: QPs end only then
   transport::Offer offer_;

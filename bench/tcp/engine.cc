@@ -87,7 +87,7 @@ class TcpEngine final : public Engine {
     std::optional<tcp::Endpoint> source;
     // Bound to an interface, the kernel takes that interface's own address.
     if (!local_address_.empty() && !plan_.client.interface) source = tcp::endpoint_from(local_address_, 0);
-    links_ = connect_links(plan_, server, source, peer.data_nonce, deadline);
+    links_ = connect_links(plan_, server, source, peer.data_nonce, deadline, cancelled_.fd());
   }
 
   FlowSetup flow_setup(const Streams& streams, bool sending) {

@@ -103,19 +103,19 @@ tcp::SocketSettings settings_of(const plan::Plan& plan, Side side) {
 }
 
 TcpLinks connect_links(const plan::Plan& plan, const tcp::Endpoint& server, const std::optional<tcp::Endpoint>& source, const tcp::Nonce& nonce,
-                       Deadline deadline) {
+                       Deadline deadline, int cancel_fd) {
   TcpLinks links;
   std::vector<std::pair<StreamName, UniqueFd>> opened;
   const auto settings = settings_of(plan, Side::client);
   for (const auto& name : wanted_streams(plan)) {
-    auto fd = tcp::connect_to(server, source, settings, deadline);
+    auto fd = tcp::connect_to(server, source, settings, deadline, cancel_fd);
     const auto hello = tcp::encode_hello(nonce, name);
     tcp::send_all(fd.get(), hello.data(), hello.size(), deadline, "hello to " + server.text());
     opened.emplace_back(name, std::move(fd));
   }
   for (auto& [name, fd] : opened) {
     std::byte answer{};
-    tcp::receive_all(fd.get(), &answer, 1, deadline, "answer to the data hello from " + server.text());
+    tcp::receive_all(fd.get(), &answer, 1, deadline, "answer to the data hello from " + server.text(), cancel_fd);
     if (answer != tcp::kHelloTaken) throw Error(ErrorKind::peer, server.text() + " is not the data port of this measurement");
     if (links.settings.empty()) note_addresses(links, fd.get());
     add(links, plan, Side::client, name, std::move(fd));

@@ -32,9 +32,10 @@ plan::Wait wait_of(const plan::Plan& plan, tcp::StreamRole role) noexcept;
 /// How many threads serve the streams of one direction: at most one each.
 int threads_of(const plan::Plan& plan) noexcept;
 
-/// The client's side: connects each stream, says its hello and waits for the server's word. Throws Error.
+/// The client's side: connects each stream, says its hello and waits for the server's word. Throws Error, at once when
+/// `cancel_fd` is readable.
 TcpLinks connect_links(const plan::Plan& plan, const tcp::Endpoint& server, const std::optional<tcp::Endpoint>& source, const tcp::Nonce& nonce,
-                       Deadline deadline);
+                       Deadline deadline, int cancel_fd);
 
 /// The server's side: accepts each stream. Throws Error, at once when `cancel_fd` is readable.
 TcpLinks accept_links(const plan::Plan& plan, tcp::DataListener& listener, Deadline deadline, int cancel_fd);

@@ -25,14 +25,15 @@ UniqueFd new_socket(int family) {
   return fd;
 }
 
-/// Waits for `events`; false when the deadline passed first.
-bool wait_for(int fd, short events, Deadline deadline) {
+/// Waits for `events`. Throws Error{timeout} at the deadline and Error{peer} when `cancel_fd` is readable first.
+void wait_for(int fd, short events, Deadline deadline, const std::string& what, int cancel_fd = -1) {
   for (;;) {
-    pollfd entry{fd, events, 0};
-    const int n = ::poll(&entry, 1, deadline.poll_timeout_ms());
-    if (n > 0) return true;
+    std::array<pollfd, 2> entries{{{fd, events, 0}, {cancel_fd, POLLIN, 0}}};  // poll(2) passes over a negative one
+    const int n = ::poll(entries.data(), entries.size(), deadline.poll_timeout_ms());
     if (n < 0 && errno != EINTR) throw system_error("poll", errno);
-    if (deadline.passed()) return false;
+    if (n > 0 && entries[0].revents != 0) return;
+    if (n > 0) throw Error(ErrorKind::peer, what + ": called off", ECANCELED);
+    if (deadline.passed()) throw Error(ErrorKind::timeout, what + ": the deadline passed", ETIMEDOUT);
   }
 }
 
@@ -44,8 +45,6 @@ void set_blocking(int fd) {
 Error connect_error(const Endpoint& peer, int error) {
   return Error(ErrorKind::peer, fmt::format("connect {}: {}", peer.text(), errno_text(error)), error);
 }
-
-Error late(const std::string& what) { return Error(ErrorKind::timeout, what + ": the deadline passed", ETIMEDOUT); }
 
 }  // namespace
 
@@ -99,14 +98,15 @@ UniqueFd listen_on(const Endpoint& local, const SocketSettings& settings) {
   return fd;
 }
 
-UniqueFd connect_to(const Endpoint& peer, const std::optional<Endpoint>& source, const SocketSettings& settings, Deadline deadline) {
+UniqueFd connect_to(const Endpoint& peer, const std::optional<Endpoint>& source, const SocketSettings& settings, Deadline deadline,
+                    int cancel_fd) {
   UniqueFd fd(::socket(peer.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) throw system_error("socket(SOCK_STREAM)", errno);
   apply(fd.get(), settings);
   if (source && ::bind(fd.get(), as_sockaddr(source->storage), source->length) != 0) throw system_error("bind " + source->text(), errno);
   if (::connect(fd.get(), as_sockaddr(peer.storage), peer.length) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) throw connect_error(peer, errno);
-    if (!wait_for(fd.get(), POLLOUT, deadline)) throw late("connect " + peer.text());
+    wait_for(fd.get(), POLLOUT, deadline, "connect " + peer.text(), cancel_fd);
     int error = 0;
     socklen_t size = sizeof error;
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -119,7 +119,7 @@ UniqueFd connect_to(const Endpoint& peer, const std::optional<Endpoint>& source,
 void send_all(int fd, const void* data, std::size_t bytes, Deadline deadline, const std::string& what) {
   const char* at = static_cast<const char*>(data);
   while (bytes > 0) {
-    if (!wait_for(fd, POLLOUT, deadline)) throw late(what);
+    wait_for(fd, POLLOUT, deadline, what);
     const ssize_t n = ::send(fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR) throw Error(ErrorKind::peer, what + ": " + errno_text(errno), errno);
     if (n <= 0) continue;
@@ -128,10 +128,10 @@ void send_all(int fd, const void* data, std::size_t bytes, Deadline deadline, co
   }
 }
 
-void receive_all(int fd, void* data, std::size_t bytes, Deadline deadline, const std::string& what) {
+void receive_all(int fd, void* data, std::size_t bytes, Deadline deadline, const std::string& what, int cancel_fd) {
   char* at = static_cast<char*>(data);
   while (bytes > 0) {
-    if (!wait_for(fd, POLLIN, deadline)) throw late(what);
+    wait_for(fd, POLLIN, deadline, what, cancel_fd);
     const ssize_t n = ::recv(fd, at, bytes, MSG_DONTWAIT);
     if (n == 0) throw Error(ErrorKind::peer, what + ": the peer closed the connection");
     if (n < 0 && errno != EAGAIN && errno != EINTR) throw Error(ErrorKind::peer, what + ": " + errno_text(errno), errno);

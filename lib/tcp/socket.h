@@ -35,13 +35,14 @@ Endpoint peer_endpoint(int fd);
 UniqueFd listen_on(const Endpoint& local, const SocketSettings& settings);
 
 /// A connection to `peer`, from `source` if given, with `settings` applied before the first packet. Throws Error{peer}
-/// (refused, unreachable) or Error{timeout} naming the peer's address.
-UniqueFd connect_to(const Endpoint& peer, const std::optional<Endpoint>& source, const SocketSettings& settings, Deadline deadline);
+/// (refused, unreachable; called off: `cancel_fd` became readable, −1: none) or Error{timeout} naming the peer's address.
+UniqueFd connect_to(const Endpoint& peer, const std::optional<Endpoint>& source, const SocketSettings& settings, Deadline deadline,
+                    int cancel_fd = -1);
 
 /// Writes or reads all of it before the deadline on a socket of either kind; for the few bytes of the set-up.
-/// Throw Error{timeout} or Error{peer} naming `what`.
+/// Throw Error{timeout} or Error{peer} naming `what`; the latter also when `cancel_fd` becomes readable.
 void send_all(int fd, const void* data, std::size_t bytes, Deadline deadline, const std::string& what);
-void receive_all(int fd, void* data, std::size_t bytes, Deadline deadline, const std::string& what);
+void receive_all(int fd, void* data, std::size_t bytes, Deadline deadline, const std::string& what, int cancel_fd = -1);
 
 /// Limits how long one blocking send or receive may sleep; it then returns EAGAIN. Throws Error{system}.
 void limit_blocking(int fd, std::chrono::milliseconds limit);

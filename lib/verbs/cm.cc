@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iterator>
 
 #include "base/log.h"
 #include "verbs/check.h"
@@ -45,13 +46,15 @@ struct AckEvent {
 using Event = std::unique_ptr<rdma_cm_event, AckEvent>;
 
 /// The next event. The channel is non-blocking; the deadline is this side's own, since the kernel may stay silent for over 90 s.
-Event next_event(rdma_event_channel* channel, Deadline deadline, const char* waiting_for) {
-  pollfd fd{.fd = channel->fd, .events = POLLIN, .revents = 0};
+Event next_event(rdma_event_channel* channel, const CmWait& wait, const char* waiting_for) {
+  // poll(2) passes over a negative descriptor.
+  pollfd fds[] = {{.fd = channel->fd, .events = POLLIN, .revents = 0}, {.fd = wait.cancel_fd, .events = POLLIN, .revents = 0}};
   int n = 0;
   do {
-    n = poll(&fd, 1, deadline.poll_timeout_ms());
+    n = poll(fds, std::size(fds), wait.deadline.poll_timeout_ms());
     if (n < 0 && errno != EINTR) throw system_error("poll of the connection manager's channel", errno);
-  } while (n <= 0 && !deadline.passed());
+  } while (n <= 0 && !wait.deadline.passed());
+  if (n > 0 && fds[0].revents == 0) throw Error(ErrorKind::peer, fmt::format("connection manager: called off while waiting for {}", waiting_for), ECANCELED);
   if (n <= 0) {
     throw Error(ErrorKind::timeout, fmt::format("connection manager: no {} in time: is the peer's address on its RDMA interface?", waiting_for));
   }
@@ -72,8 +75,8 @@ std::string reason_of(const rdma_cm_event& event) {
   }
 }
 
-Event expect(rdma_event_channel* channel, rdma_cm_event_type wanted, rdma_cm_event_type also, Deadline deadline) {
-  Event event = next_event(channel, deadline, cm_library().event_str(wanted));
+Event expect(rdma_event_channel* channel, rdma_cm_event_type wanted, rdma_cm_event_type also, const CmWait& wait) {
+  Event event = next_event(channel, wait, cm_library().event_str(wanted));
   if (event->event == wanted || event->event == also) return event;
   throw Error(
       ErrorKind::peer,
@@ -136,11 +139,11 @@ void to_rts(rdma_cm_id* id, ibv_qp* qp, const CmSettings& settings) {
 }
 
 void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::uint32_t index, const CmSettings& settings, sockaddr* peer,
-                 Deadline deadline) {
-  check_negative(cm_library().resolve_addr(id, nullptr, peer, deadline.poll_timeout_ms()), "rdma_resolve_addr");
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED, deadline);
-  check_negative(cm_library().resolve_route(id, deadline.poll_timeout_ms()), "rdma_resolve_route");
-  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline);
+                 const CmWait& wait) {
+  check_negative(cm_library().resolve_addr(id, nullptr, peer, wait.deadline.poll_timeout_ms()), "rdma_resolve_addr");
+  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED, wait);
+  check_negative(cm_library().resolve_route(id, wait.deadline.poll_timeout_ms()), "rdma_resolve_route");
+  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, wait);
   if (std::strcmp(ibv_get_device_name(id->verbs->device), ibv_get_device_name(qp->context->device)) != 0)
     throw Error(ErrorKind::usage, fmt::format("the route to the peer leaves through {}, not through {}: choose with --device",
                                               ibv_get_device_name(id->verbs->device), ibv_get_device_name(qp->context->device)));
@@ -150,7 +153,7 @@ void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::u
   p.private_data = &data;
   p.private_data_len = sizeof data;
   check_negative(cm_library().connect(id, &p), "rdma_connect");
-  Event event = expect(channel, RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_ESTABLISHED, deadline);
+  Event event = expect(channel, RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_ESTABLISHED, wait);
   if (event->event == RDMA_CM_EVENT_CONNECT_RESPONSE) {
     to_rts(id, qp, settings);
     check_negative(cm_library().establish(id), "rdma_establish");
@@ -193,10 +196,10 @@ CmConnections CmConnections::listen(const std::string& address) {
 
 int CmConnections::port() const { return ntohs(cm_library().get_src_port(listener_.get())); }
 
-void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, Deadline deadline) {
+void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const CmWait& wait) {
   std::vector<bool> taken(qps.size(), false);
   for (std::size_t established = 0; established < qps.size();) {
-    Event event = expect(channel_.get(), RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_ESTABLISHED, deadline);
+    Event event = expect(channel_.get(), RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_ESTABLISHED, wait);
     if (event->event == RDMA_CM_EVENT_ESTABLISHED) {
       ++established;
       continue;
@@ -217,12 +220,12 @@ void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*
 }
 
 CmConnections CmConnections::connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address,
-                                     int peer_port, Deadline deadline) {
+                                     int peer_port, const CmWait& wait) {
   CmConnections all;
   AddressList peer(peer_address, peer_port);
   for (std::uint32_t i = 0; i < qps.size(); ++i) {
     all.ids_.push_back(create_id(all.channel_.get(), settings.traffic_class));
-    connect_one(all.channel_.get(), all.ids_.back().get(), qps[i], i, settings, peer.list->ai_addr, deadline);
+    connect_one(all.channel_.get(), all.ids_.back().get(), qps[i], i, settings, peer.list->ai_addr, wait);
   }
   return all;
 }

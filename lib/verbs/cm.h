@@ -22,6 +22,12 @@ struct CmSettings {
   int mtu_bytes = 1024;
 };
 
+/// Until when the peer is waited for, and what ends that earlier.
+struct CmWait {
+  Deadline deadline;
+  int cancel_fd = -1;                   ///< readable: Error{peer} at once; −1: none
+};
+
 namespace detail {
 struct CmDestroy {
   void operator()(rdma_event_channel* channel) const noexcept;
@@ -43,10 +49,10 @@ class CmConnections {
   static CmConnections listen(const std::string& address);
   int port() const;
   /// Passive side: accepts one connection per QP, in the order that the peer's private data names. Throws Error{timeout, verbs, peer}.
-  void accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, Deadline deadline);
+  void accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const CmWait& wait);
 
   /// Active side: connects each QP to the peer's listener. Throws Error{timeout, verbs, peer}.
-  static CmConnections connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address, int peer_port, Deadline deadline);
+  static CmConnections connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address, int peer_port, const CmWait& wait);
 
  private:
   CmConnections();

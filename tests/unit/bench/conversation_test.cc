@@ -56,6 +56,13 @@ TEST(Conversation, KeepsOtherMessagesForLater) {
   EXPECT_EQ(talk.here.expect(MessageType::connect, soon(), "testing"), "{}");
 }
 
+TEST(Conversation, DoesNotKeepMessagesWithoutEnd) {
+  Talk talk;
+  for (int i = 0; i < 5; ++i) talk.pair.client.send(MessageType::connect, "{}", soon());
+  EXPECT_THAT(talk.end_of_a_step().what(), HasSubstr("none of which was asked for"));
+  EXPECT_TRUE(talk.here.broken());
+}
+
 TEST(Conversation, GivesOutTheStepsOwnFailure) {
   Talk talk;
   EXPECT_THAT(thrown_by([&] { talk.here.work([] { throw Error(ErrorKind::usage, "of its own"); }); }).what(), HasSubstr("of its own"));

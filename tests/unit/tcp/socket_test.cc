@@ -78,6 +78,21 @@ TEST(Socket, GivesUpReadingAtTheDeadline) {
   EXPECT_GE(Clock::now() - begin, milliseconds(40));
 }
 
+TEST(Socket, StopsReadingWhenCalledOff) {
+  const auto pair = connect_pair({});
+  const auto wake = connect_pair({});
+  ASSERT_EQ(::send(wake.server.get(), "x", 1, 0), 1);
+  char byte = 0;
+  const auto begin = Clock::now();
+  try {
+    receive_all(pair.client.get(), &byte, 1, Deadline::after(seconds(20)), "an answer", wake.client.get());
+    FAIL() << "nobody sent anything";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ECANCELED);
+  }
+  EXPECT_LT(Clock::now() - begin, seconds(10));
+}
+
 TEST(Settings, TakesAndShowsTheCongestionControl) {
   // reno is always built in (net/ipv4/Kconfig).
   const auto pair = connect_pair({.congestion = "reno", .mss_bytes = {}, .window_bytes = {}, .pacing_bytes_per_s = {}, .interface = {}});
