@@ -177,7 +177,7 @@ void TcpEngine::describe(results::SideResult& result) const {
     result.settings["streams_per_thread"] = std::to_string((plan_.streams + threads_of(plan_) - 1) / threads_of(plan_));
     if (plan_.verify) result.choices.push_back("verified: on each stream one received block per interval of the measured window");
   } else if (plan_.verify) {
-    result.choices.push_back("verified: every echoed message, after its time was taken");
+    result.choices.push_back("verified: echoed messages, each after its time was taken; not one that came while another was half sent");
   }
   if (links_.strangers.wrong_hello + links_.strangers.silent > 0) {
     result.warnings.push_back(fmt::format("{} strangers on the data port were turned away ({} with a wrong hello, {} silent)",

@@ -81,7 +81,9 @@ void Ping::note_checks(PingResult& result) const {
       result.error->stage = "verify";
     }
   }
-  found.scope = "every echoed message";
+  found.checked_messages = outcome.checked;
+  found.messages = outcome.recorded + outcome.warm_up;
+  found.scope = found.checked_messages == found.messages ? "every echoed message" : "echoed messages, but for those that came while another was half sent";
   result.verification = found;
 }
 

@@ -99,6 +99,7 @@ bool receive_whole(const RoundTripJob& job, std::span<std::byte> room, Patience&
 /// Compares reply k with what was sent.
 void check_reply(const RoundTripJob& job, std::uint64_t k, RoundTripOutcome& outcome) noexcept {
   number(job.message, k);
+  ++outcome.checked;
   outcome.checked_bytes += job.reply.size();
   if (std::memcmp(job.reply.data(), job.message.data(), job.reply.size()) == 0) return;
   for (std::size_t i = 0; i < job.reply.size(); ++i) {

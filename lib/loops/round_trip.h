@@ -29,6 +29,7 @@ struct RoundTripOutcome {
   std::uint64_t late_sends = 0;         ///< open loop: sends in the window that began too late
   std::uint64_t unanswered = 0;         ///< open loop: sent in the window, no reply by the end
   std::uint64_t unsent = 0;             ///< open loop: due in the window, never sent
+  std::uint64_t checked = 0;            ///< replies compared, of recorded + warm_up
   std::uint64_t checked_bytes = 0;
   std::uint64_t mismatched_bytes = 0;
   std::optional<std::uint64_t> first_mismatch;  ///< offset in the stream of replies
@@ -47,7 +48,7 @@ struct RoundTripJob {
   Clock::duration warm_up{};            ///< from the first send
   Clock::duration duration{};           ///< of the measured window; ignored when iterations > 0
   std::uint64_t iterations = 0;         ///< round trips to record
-  bool verify = false;                  ///< every reply is compared, after its time has been taken
+  bool verify = false;                  ///< each reply is compared, after its time has been taken; open loop: not one that comes while a message is half sent
   double rate_per_s = 0;                ///< open loop only: messages per second, > 0
   Clock::duration stall_limit = std::chrono::seconds(5);
   const std::atomic<bool>* stop = nullptr;

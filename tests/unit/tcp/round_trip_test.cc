@@ -53,6 +53,7 @@ TEST(RoundTrips, PutsRepliesTogetherThatComeInPieces) {
   job.verify = true;
   const auto outcome = run_round_trips(job, t.from_send);
   EXPECT_EQ(outcome.recorded, 5U);
+  EXPECT_EQ(outcome.checked, 5U);
   EXPECT_EQ(outcome.checked_bytes, 5U * 24U);
   EXPECT_EQ(outcome.mismatched_bytes, 0U);
 }
@@ -142,6 +143,7 @@ TEST(ScheduledRoundTrips, SendsAtItsRateAndRecordsBothTimes) {
   EXPECT_EQ(outcome.recorded, 50U);
   EXPECT_EQ(outcome.unanswered, 0U);
   EXPECT_EQ(outcome.mismatched_bytes, 0U);
+  EXPECT_EQ(outcome.checked, 70U);
   EXPECT_EQ(outcome.checked_bytes, 70U * 24U);
   EXPECT_EQ(t.from_intended.histogram.samples(), 50U);
   EXPECT_EQ(t.from_send.histogram.samples(), 50U);
