@@ -59,7 +59,10 @@ std::optional<AsyncEvent> meaning_of(const ibv_async_event& event, int port) {
 EventWatcher::EventWatcher(ibv_context* context, int port) : context_(context), port_(port), stop_(eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw system_error("eventfd", errno);
   // Standard descriptors are always open: one of theirs stands in a context that was left zero.
-  if (context->async_fd <= STDERR_FILENO) return;
+  if (context->async_fd <= STDERR_FILENO) {
+    give_up("the device has no channel for them");
+    return;
+  }
   if (fcntl(context->async_fd, F_SETFL, fcntl(context->async_fd, F_GETFL) | O_NONBLOCK) < 0)
     throw system_error("fcntl of the asynchronous event channel", errno);
   thread_ = std::thread([this] { watch(); });

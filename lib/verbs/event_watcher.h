@@ -22,8 +22,8 @@ struct AsyncEvent {
 };
 
 /// Takes and acknowledges the asynchronous events of one device on a thread of its own, which sleeps otherwise: destroying
-/// a QP or CQ would block on an event that nobody takes. Events of the watched port, QPs and CQs are kept. Idle where the
-/// device has no channel for events.
+/// a QP or CQ would block on an event that nobody takes. Events of the watched port, QPs and CQs are kept. Where the
+/// device has no channel for events it says so as an event.
 class EventWatcher {
  public:
   /// `context` outlives it; `port` is the one in use (events of other ports are ignored). Throws Error{system}.
