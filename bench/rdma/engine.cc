@@ -264,12 +264,7 @@ class RdmaEngine final : public Engine {
     if (active) shared.initiators.store(static_cast<int>(groups_.size()));
     else control.active_done.store(true);
     auto began = Clock::now();
-    std::vector<GroupOutcome> outcomes(working.size());
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t i = 0; i < working.size(); ++i)
-        threads.emplace_back([&, i] { outcomes[i] = run_group(*working[i], shared, place_.cpu_of(i)); });
-    }
+    std::vector<GroupOutcome> outcomes = run_all(working, shared);
     if (active) control.active_done.store(true);  // also when a thread failed before it could say so
     bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
     if (!failed) wait_for_peer(control, result);
@@ -280,6 +275,26 @@ class RdmaEngine final : public Engine {
     auto events = watcher_->events();
     report_events(events, began, result);
     blame_port({.name = fmt::format("port {} of {}", place_.port(), device_.name()), .state = port_state()}, events, began, result);
+  }
+
+  /// Each group on a thread of its own, to the end. Throws Error when one cannot be started, after those before it have ended.
+  std::vector<GroupOutcome> run_all(const std::vector<RdmaGroup*>& working, RunShared& shared) const {
+    std::vector<GroupOutcome> outcomes(working.size());
+    std::vector<std::jthread> threads;
+    threads.reserve(working.size());
+    try {
+      for (std::size_t i = 0; i < working.size(); ++i)
+        threads.emplace_back([&, i] { outcomes[i] = run_group(*working[i], shared, place_.cpu_of(i)); });
+    } catch (const std::exception& error) {
+      const auto missing = static_cast<std::ptrdiff_t>(working.size() - threads.size());
+      shared.abandoned.store(true);
+      shared.ready.count_down(missing);  // or those that wait there would be joined for ever
+      throw Error(ErrorKind::system, fmt::format("thread {} of {} could not be started: {}; use fewer --threads, or raise the limit of processes "
+                                                 "(ulimit -u; in a container its pids.max)",
+                                                 threads.size() + 1, working.size(), error.what()));
+    }
+    threads.clear();  // joins
+    return outcomes;
   }
 
   /// What the port's counters have to show for it.

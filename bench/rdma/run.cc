@@ -92,9 +92,36 @@ std::optional<Counted> counted(const loops::Schedule& schedule) {
   return Counted{schedule.recorder().summary(), schedule.recorder().series()};
 }
 
+/// The common begin of a side's threads. Loops and recorders are set up before it: with no warm-up the window opens here.
+class CommonBegin {
+ public:
+  CommonBegin(RunShared& shared, ThreadWatch& watch) : shared_(shared), watch_(watch) {}
+  CommonBegin(const CommonBegin&) = delete;
+  CommonBegin& operator=(const CommonBegin&) = delete;
+  /// A thread that failed before must not be waited for.
+  ~CommonBegin() {
+    if (!passed_) shared_.ready.count_down();
+  }
+  /// Waits for all threads; the tick of the first one that passes. Throws Error when one of them could not be started.
+  std::uint64_t wait() {
+    watch_.begin();
+    passed_ = true;
+    shared_.ready.arrive_and_wait();
+    if (shared_.abandoned.load()) throw Error(ErrorKind::system, "another thread could not be started");
+    std::uint64_t tick = 0;
+    std::uint64_t now = shared_.clock.now();
+    return shared_.start_tick.compare_exchange_strong(tick, now) ? now : tick;
+  }
+
+ private:
+  RunShared& shared_;
+  ThreadWatch& watch_;
+  bool passed_ = false;
+};
+
 class GroupRun {
  public:
-  GroupRun(RdmaGroup& group, RunShared& shared, std::uint64_t tick) : group_(group), shared_(shared), tick_(tick), side_(group.side()) {}
+  GroupRun(RdmaGroup& group, RunShared& shared, CommonBegin& begin) : group_(group), shared_(shared), begin_(begin), side_(group.side()) {}
 
   GroupOutcome run() {
     bool initiates_stream = initiates(shared_.plan, side_) && group_.initiating();
@@ -120,19 +147,20 @@ class GroupRun {
 
   void send() {
     loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
-    after_send(loops::run(sender, tick_), sender.schedule());
+    after_send(loops::run(sender, begin_.wait()), sender.schedule());
     ended_initiating();
   }
 
   void receive() {
     loops::WindowReceiver receiver(group_.queue(), receive_settings(), flags_of(shared_, group_), shared_.clock, live(), shared_.first_arrival);
+    begin_.wait();
     after_receive(loops::run(receiver), receiver.schedule());
   }
 
   void duplex() {
     loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
     loops::WindowReceiver receiver(group_.queue(), receive_settings(), flags_of(shared_, group_), shared_.clock, {}, shared_.first_arrival);
-    loops::DuplexOutcome both = loops::run_duplex(sender, receiver, tick_, shared_.initiators, shared_.control.active_done);
+    loops::DuplexOutcome both = loops::run_duplex(sender, receiver, begin_.wait(), shared_.initiators, shared_.control.active_done);
     after_send(both.sent, sender.schedule());
     after_receive(both.received, receiver.schedule());
   }
@@ -165,20 +193,26 @@ class GroupRun {
     loops::Stamps stamps = group_.stamps();
     loops::LatencySettings settings = latency_settings(group_, shared_, true);
     Flags flags = flags_of(shared_, group_);
-    if (asks()) after_latency(loops::ping_by_memory(group_.queue(), settings, stamps, flags, shared_.clock, recorder(), live()));
+    stats::LatencyRecorder* samples = asks() ? &recorder() : nullptr;
+    begin_.wait();
+    if (samples != nullptr) after_latency(loops::ping_by_memory(group_.queue(), settings, stamps, flags, shared_.clock, *samples, live()));
     else after_latency(loops::pong_by_memory(group_.queue(), settings, stamps, flags, shared_.clock));
   }
 
   void ping_pong_completion() {
     loops::LatencySettings settings = latency_settings(group_, shared_, true);
     Flags flags = flags_of(shared_, group_);
-    if (asks()) after_latency(loops::ping_by_completion(group_.queue(), settings, flags, shared_.clock, recorder(), live()));
+    stats::LatencyRecorder* samples = asks() ? &recorder() : nullptr;
+    begin_.wait();
+    if (samples != nullptr) after_latency(loops::ping_by_completion(group_.queue(), settings, flags, shared_.clock, *samples, live()));
     else after_latency(loops::pong_by_completion(group_.queue(), settings, flags, shared_.clock));
   }
 
   void requests() {
-    after_latency(loops::time_requests(group_.queue(), latency_settings(group_, shared_, false), flags_of(shared_, group_), shared_.clock,
-                                       recorder(), live()));
+    stats::LatencyRecorder& samples = recorder();
+    begin_.wait();
+    after_latency(loops::time_requests(group_.queue(), latency_settings(group_, shared_, false), flags_of(shared_, group_), shared_.clock, samples,
+                                       live()));
   }
 
   void open_loop() {
@@ -186,8 +220,10 @@ class GroupRun {
     loops::OpenLoopSettings settings;
     settings.latency = latency_settings(group_, shared_, false);
     settings.rate_per_s = shared_.plan.load_rate_per_s;
+    stats::LatencyRecorder& from_posted = recorder();
+    begin_.wait();
     loops::OpenLoopOutcome found =
-        loops::send_by_schedule(group_.queue(), settings, flags_of(shared_, group_), shared_.clock, *outcome_.from_intended, recorder(), live());
+        loops::send_by_schedule(group_.queue(), settings, flags_of(shared_, group_), shared_.clock, *outcome_.from_intended, from_posted, live());
     outcome_.late_sends = found.late_sends;
     outcome_.unsent = found.unsent;
     after_latency(found.latency);
@@ -220,7 +256,7 @@ class GroupRun {
 
   RdmaGroup& group_;
   RunShared& shared_;
-  std::uint64_t tick_;
+  CommonBegin& begin_;
   Side side_;
   GroupOutcome outcome_;
 };
@@ -232,15 +268,11 @@ bool needs_thread(const RdmaGroup& group) { return group.initiating() || group.l
 GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept {
   GroupOutcome outcome;
   ThreadWatch watch;
-  if (const int error = watch.bind(cpu); error != 0) outcome.error = fmt::format("binding a measuring thread to CPU {}: {}", cpu, errno_text(error));
-  shared.ready.arrive_and_wait();
+  CommonBegin begin(shared, watch);
   try {
-    if (!outcome.error.empty()) throw Error(ErrorKind::system, outcome.error);
-    std::uint64_t tick = 0;
-    std::uint64_t now = shared.clock.now();
-    if (shared.start_tick.compare_exchange_strong(tick, now)) tick = now;
-    watch.begin();
-    outcome = GroupRun(group, shared, tick).run();
+    if (const int error = watch.bind(cpu); error != 0)
+      throw Error(ErrorKind::system, fmt::format("binding a measuring thread to CPU {}: {}", cpu, errno_text(error)));
+    outcome = GroupRun(group, shared, begin).run();
     watch.end();
     outcome.usage = watch.usage();
   } catch (const std::exception& error) {

@@ -27,6 +27,7 @@ struct RunShared {
   nanoseconds stall_limit;
   bool same_host;                       ///< both sides share this host's CPUs
   std::latch& ready;                    ///< as many as there are threads
+  std::atomic<bool> abandoned{false};   ///< a thread could not be started: those that wait at `ready` end
   std::atomic<std::uint64_t> start_tick{0};    ///< the common begin, set by the first that passes `ready`
   std::atomic<int> initiators{0};       ///< threads that still initiate; the last one sets control.active_done
   std::atomic<std::uint64_t> first_arrival{0};
@@ -59,7 +60,8 @@ struct GroupOutcome {
 /// Whether the group has something to do on this side, or only lets the peer reach its memory.
 bool needs_thread(const RdmaGroup& group);
 
-/// Does the group's part on the calling thread, which is bound to `cpu` first (−1: not). Never throws.
+/// Does the group's part on the calling thread, which is bound to `cpu` first (−1: not). Never throws; counts `shared.ready`
+/// down once, however it ends.
 GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept;
 
 }  // namespace railgauge::bench

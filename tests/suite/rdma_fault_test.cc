@@ -1,6 +1,10 @@
 // Bad days: what the engine says when the device fails as its fault script tells it to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <fstream>
 
 #include "base/error.h"
 #include "suite/engine_pair.h"
@@ -153,6 +157,49 @@ TEST(RdmaFault, ADeviceThatFailsEndsTheRunAtOnce) {
   run_to_end(pair, seconds(10));
   ASSERT_TRUE(pair.client_result.error);
   EXPECT_THAT(pair.client_result.error->text, HasSubstr("DEVICE_FATAL"));
+}
+
+/// While it lives, threads take 64 MiB of address space each and `room` is what this process may add to what it has.
+class FewThreads {
+ public:
+  explicit FewThreads(rlim_t room) {
+    pthread_attr_init(&stacks_);
+    pthread_getattr_default_np(&stacks_);
+    pthread_attr_t large = stacks_;
+    pthread_attr_setstacksize(&large, 64U << 20);
+    pthread_setattr_default_np(&large);
+    getrlimit(RLIMIT_AS, &before_);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit{.rlim_cur = pages * 4096 + room, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~FewThreads() {
+    setrlimit(RLIMIT_AS, &before_);
+    pthread_setattr_default_np(&stacks_);
+  }
+
+ private:
+  pthread_attr_t stacks_{};
+  rlimit before_{};
+};
+
+TEST(RdmaFault, AThreadThatCannotStartEndsTheOthersAndIsNamed) {
+  plan::Plan p = write_plan();
+  p.operation = plan::Operation::send;  // threads on both sides
+  p.threads = 32;
+  p.working_set_bytes = 64 << 10;
+  EnginePair pair(p);
+  pair.connect();
+  FewThreads few(rlim_t{512} << 20);  // eight of 67, three of which the test itself needs
+  auto begin = Clock::now();
+  pair.run();
+  EXPECT_LT(Clock::now() - begin, seconds(5));
+  for (const auto* side : {&pair.client_result, &pair.server_result}) {
+    ASSERT_TRUE(side->error);
+    EXPECT_EQ(side->error->kind, "system");
+    EXPECT_THAT(side->error->text, AllOf(HasSubstr("of 32 could not be started"), HasSubstr("Resource temporarily unavailable"), HasSubstr("ulimit -u")));
+  }
 }
 
 TEST(RdmaFault, ARefusedRegistrationIsThrownByName) {
