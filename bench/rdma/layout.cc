@@ -18,8 +18,6 @@ constexpr std::uint32_t kLongestRing = 4096;
 constexpr std::uint32_t kMostRingSlots = 65536;
 // Below a page a message is a matter of message rate: a short ring stays in the L1 cache.
 constexpr std::uint64_t kSmallMessage = 4096;
-constexpr std::uint32_t kLatencyRing = 16;
-constexpr std::uint32_t kOpenLoopRing = 128;
 // perftest's receive depth; deep enough for a receiver that is off the CPU for 0.1 ms at 5 M messages/s.
 constexpr std::uint32_t kReceives = 512;
 constexpr std::uint32_t kReceiveBatch = 16;
@@ -63,7 +61,7 @@ void lay_out_slots(Group& g, std::uint64_t working_set_bytes, bool chosen_by_use
 void lay_out_receives(Group& g, std::uint32_t max_receives) {
   if (!has_receives(g.operation)) return;
   g.recv_batch = g.task == GroupTask::ping_pong_completion ? 1 : largest_divisor_up_to(kReceiveBatch, std::max(1U, max_receives / 4));
-  std::uint32_t wanted = g.task == GroupTask::ping_pong_completion ? kLatencyRing : std::max(kReceives, 2 * g.depth);
+  std::uint32_t wanted = g.task == GroupTask::ping_pong_completion ? plan::kLatencyDepth : std::max(kReceives, 2 * g.depth);
   g.recv_depth = std::max(g.recv_batch, std::min(wanted, max_receives) / g.recv_batch * g.recv_batch);
 }
 
@@ -99,14 +97,6 @@ Group stream_group(const Plan& plan) {
   return g;
 }
 
-/// Slots of a latency group. It works on one message over and over: the buffers of an application's request and answer. With
-/// verification on two in turn, so that one can be checked while the next is under way.
-std::uint64_t latency_slots(const Group& g) {
-  if (g.is_atomic()) return g.depth;  // told apart by their slots
-  if (!g.check_each) return 1;
-  return g.task == GroupTask::open_loop ? g.depth : 2;
-}
-
 Group latency_group(const Plan& plan) {
   Group g;
   g.operation = plan.operation;
@@ -115,7 +105,7 @@ Group latency_group(const Plan& plan) {
   else if (plan.operation == Operation::write) g.task = GroupTask::ping_pong_memory;
   else if (has_receives(plan.operation)) g.task = GroupTask::ping_pong_completion;
   else g.task = GroupTask::requests;
-  g.depth = g.task == GroupTask::open_loop ? kOpenLoopRing : kLatencyRing;
+  g.depth = g.task == GroupTask::open_loop ? plan::kOpenLoopDepth : plan::kLatencyDepth;
   g.check_each = plan.verify;
   return g;
 }
@@ -145,7 +135,7 @@ std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, st
   bool chosen = plan.working_set_bytes.has_value();
   if (plan.metric == Metric::latency) {
     Group g = latency_group(plan);
-    lay_out_slots(g, latency_slots(g) * stride_of(g.message_bytes), true);
+    lay_out_slots(g, plan::latency_slots(plan) * stride_of(g.message_bytes), true);
     lay_out_receives(g, max_receives);
     groups.push_back(g);
     if (plan.under_load) {

@@ -219,6 +219,7 @@ class GroupRun {
     outcome_.from_intended = std::make_unique<stats::LatencyRecorder>();
     loops::OpenLoopSettings settings;
     settings.latency = latency_settings(group_, shared_, false);
+    settings.depth = group_.layout().depth;
     settings.rate_per_s = shared_.plan.load_rate_per_s;
     stats::LatencyRecorder& from_posted = recorder();
     begin_.wait();

@@ -56,7 +56,7 @@ class OpenLoop {
   bool turn() noexcept {
     std::uint64_t now = clock_.now();
     late_ = late_ || now >= give_up_;
-    while (more() && instant(sent_) <= now && sent_ - completed_ < settings_.latency.ring) {
+    while (more() && instant(sent_) <= now && sent_ - completed_ < settings_.depth) {
       if (!post(now)) return false;
       now = clock_.now();
     }

@@ -6,7 +6,8 @@ namespace railgauge::loops {
 /// Requests sent by the clock and not by the answers: the k-th at begin + k/rate, whatever became of those before. A stall
 /// then costs every request that should have gone out meanwhile, as it would a user (no coordinated omission).
 struct OpenLoopSettings {
-  LatencySettings latency;              ///< `halved` must be false; `ring` requests may be in flight
+  LatencySettings latency;              ///< `halved` must be false
+  std::uint32_t depth = 16;             ///< most requests in flight; at most `ring`
   double rate_per_s = 0;                ///< > 0
   nanoseconds late_after = std::chrono::microseconds(1);  ///< a request posted later than this after its instant counts as late
 };

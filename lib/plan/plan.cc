@@ -86,10 +86,21 @@ void check_counts(const Plan& plan, const Limits& limits) {
            plan.threads, plan.streams);
 }
 
+/// A side that both sends and receives has a block of memory for each.
+std::uint64_t blocks_of(const Plan& plan) {
+  const bool ping_pong = plan.transport == Transport::rdma && plan.metric == Metric::latency && plan.load_rate_per_s == 0 &&
+                         plan.operation != Operation::read && !is_atomic(plan.operation);
+  return ping_pong || plan.direction == Direction::both ? 2 : 1;
+}
+
 void check_memory(const Plan& plan, const Limits& limits) {
-  auto queues = static_cast<std::uint64_t>(plan.transport == Transport::rdma ? plan.rdma.qps : 1);
-  // No overflow: message ≤ 2^31 by the limits in use, queues ≤ 2^14, threads ≤ 2^8, all checked before.
-  std::uint64_t per_thread = std::max(plan.working_set_bytes.value_or(0), plan.message_bytes * queues);
+  const bool rdma = plan.transport == Transport::rdma;
+  const auto messages = static_cast<std::uint64_t>(!rdma ? 1 : plan.metric == Metric::latency ? latency_slots(plan) : plan.rdma.qps);
+  // No overflow: message ≤ 2^31 by the limits in use, messages ≤ 2^14, threads ≤ 2^8, all checked before.
+  const std::uint64_t least = plan.message_bytes * messages;
+  const std::uint64_t working_set = std::min(plan.working_set_bytes.value_or(0), limits.max_memory_bytes + 1);
+  const bool small = plan.metric == Metric::latency && !plan.under_load;  // one message, whatever the working set
+  const std::uint64_t per_thread = blocks_of(plan) * (small ? least : std::max(least, working_set));
   if (per_thread > limits.max_memory_bytes / static_cast<std::uint64_t>(plan.threads))
     refuse("{} of buffers on each of --threads {} pass the limit of {}: use a smaller --working-set, --size, --qps or --threads",
            format_size(per_thread), plan.threads, format_size(limits.max_memory_bytes));
@@ -240,6 +251,15 @@ seconds time_for_iterations(const Plan& plan) {
 }
 
 }  // namespace
+
+std::uint32_t latency_slots(const Plan& plan) {
+  if (is_atomic(plan.operation)) return plan.load_rate_per_s > 0 ? kOpenLoopDepth : kLatencyDepth;
+  if (!plan.verify) return 1;
+  if (plan.load_rate_per_s == 0) return 2;
+  if (plan.operation == Operation::send) return kOpenLoopDepth;
+  // All that are in flight may have landed before they have a receive, beside as many that have been received.
+  return plan.operation == Operation::write_imm ? 2 * kOpenLoopDepth : 1;
+}
 
 void validate(const Plan& plan, const Limits& limits) {
   if (plan.label.size() > 200) refuse("a label of {} bytes: use at most 200", plan.label.size());

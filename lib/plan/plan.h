@@ -110,6 +110,17 @@ struct Limits {
   nanoseconds max_duration = std::chrono::hours(24);
 };
 
+/// Requests of an open-loop latency that may be in flight at once.
+inline constexpr std::uint32_t kOpenLoopDepth = 128;
+
+/// Requests of any other RDMA latency that may be posted and not yet taken back.
+inline constexpr std::uint32_t kLatencyDepth = 16;
+
+/// Messages that an RDMA latency keeps in memory, the largest part of what it registers. It works on one message over and
+/// over: the buffers of an application's request and answer. With verification as many as let one be checked while others
+/// are under way; one where nobody sees each arrive (open-loop writes and reads). Atomics are told apart by their slots.
+std::uint32_t latency_slots(const Plan& plan);
+
 /// Checks every rule that needs no device and throws Error{usage} with the value found, the value wanted and the option
 /// to change; fills nothing in. After it the loops may rely on: depth a multiple of post_batch and of signal_every;
 /// sizes ≥ 1 (8 for atomics); operation, metric and transport fit each other; counts inside `limits`.

@@ -70,6 +70,25 @@ TEST(Layout, NoMoreMessagesAreOnTheWayThanThereAreSlotsToCheckThemIn) {
   EXPECT_FALSE(lay_out(write, 1 << 20, 700).front().can_check_each());  // nobody sees a write arrive
 }
 
+TEST(Layout, AnOpenLoopHasSlotsWhereEachMessageIsChecked) {
+  plan::Plan p = plan_of(Operation::send, 8, 1, 1, 1, 1);
+  p.metric = plan::Metric::latency;
+  p.load_rate_per_s = 50;
+  p.verify = true;
+  // 128 may be in flight; a write_imm lands before its receive is there, so as many again.
+  for (auto [op, slots, each] : std::vector<std::tuple<Operation, std::uint32_t, bool>>{
+           {Operation::send, 128, true}, {Operation::write_imm, 256, true}, {Operation::write, 1, false}, {Operation::read, 1, false}}) {
+    p.operation = op;
+    Group g = lay_out(p, 1 << 20, 700).front();
+    SCOPED_TRACE(testing::Message() << plan::name_of(op));
+    EXPECT_EQ(g.task, GroupTask::open_loop);
+    EXPECT_EQ(g.depth, 128U);
+    EXPECT_EQ(g.used_slots, slots);
+    EXPECT_EQ(g.can_check_each(), each);
+    if (each) { EXPECT_EQ(g.recv_depth, 128U); }
+  }
+}
+
 TEST(Layout, KeepsEveryRuleTheLoopsRelyOn) {
   for (std::uint64_t bytes : {1ULL, 63ULL, 65ULL, 4096ULL, 65537ULL, 8ULL << 20})
     for (int qps : {1, 3, 100, 1000})

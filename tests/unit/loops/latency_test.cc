@@ -350,6 +350,7 @@ class OpenLoop : public LatencyLoop {
     OpenLoopSettings s;
     s.latency = settings();
     s.latency.halved = false;
+    s.depth = s.latency.ring;
     s.latency.iterations = 0;
     s.latency.duration = milliseconds(20);
     s.rate_per_s = 10'000;

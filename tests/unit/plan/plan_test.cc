@@ -109,6 +109,9 @@ TEST(Validate, HoldsTheLimitsOfTheServer) {
   EXPECT_THAT(refusal(plan, tight), HasSubstr("the limit of 1 MiB"));
   plan.working_set_bytes = 256 * 1024;  // exactly the limit
   EXPECT_EQ(refusal(plan, tight), "accepted");
+  plan.direction = Direction::both;  // one to send, one to receive
+  EXPECT_THAT(refusal(plan, tight), HasSubstr("512 KiB of buffers"));
+  plan.direction = Direction::to;
   tight = Limits{};
   tight.max_duration = seconds(30);
   plan.duration = seconds(31);
@@ -135,6 +138,24 @@ TEST(Validate, RefusesToSleepWhereNothingWakes) {
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.operation = Operation::write; }), HasSubstr("use --op write_imm"));
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.load_rate_per_s = 50; }), HasSubstr("leave --events out"));
   EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.rdma.events = true; }), "accepted");
+}
+
+TEST(Validate, CountsTheMessagesThatALatencyKeeps) {
+  Limits tight;
+  tight.max_memory_bytes = 1000;
+  Plan plan = send_latency();
+  plan.message_bytes = 500;  // sent and received: two blocks of one message each
+  EXPECT_EQ(refusal(plan, tight), "accepted");
+  plan.verify = true;  // of two
+  EXPECT_THAT(refusal(plan, tight), HasSubstr("2000 B of buffers"));
+  plan.load_rate_per_s = 50;  // 128 may be in flight, one way
+  EXPECT_THAT(refusal(plan, tight), HasSubstr("62.5 KiB of buffers"));
+  plan.operation = Operation::write_imm;
+  EXPECT_THAT(refusal(plan, tight), HasSubstr("125 KiB of buffers"));
+  for (Operation op : {Operation::write, Operation::read}) {
+    plan.operation = op;
+    EXPECT_EQ(refusal(plan, tight), "accepted");
+  }
 }
 
 TEST(Validate, ChecksTimes) {
