@@ -62,8 +62,9 @@ class RdmaGroup {
   /// False when the post failed or did not complete by the deadline.
   [[nodiscard]] bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;
 
-  /// What the checks of each message found, or else what the last transfers left here. `counts`: messages per lane as this side's loop counted them (initiator or
-  /// receiver); empty on the passive side of writes, which reads the peer's tally. Nothing when there is nothing to check here.
+  /// What the checks of each message found, or else what the last transfers left here. `counts`: messages per lane as this
+  /// side's loop counted them (initiator or receiver); empty on the passive side of writes, which reads the peer's tally.
+  /// Nothing when there is nothing to check here. `warnings`: why less was checked than asked for.
   std::optional<results::Verification> verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings);
 
  private:
@@ -73,6 +74,7 @@ class RdmaGroup {
   void prepare_sends(std::uint32_t lane, const transport::QpInfo& peer, std::uint64_t peer_tally);
   void prepare_receives(std::uint32_t lane);
   void check_each_message();
+  std::string why_not_each() const;
   std::uint64_t compared_bytes() const noexcept;
   transport::WorkRequest request_of(std::uint32_t lane, std::uint32_t position, const transport::QpInfo& peer) const;
   results::Verification verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts);

@@ -1,4 +1,6 @@
 // What a group has to say about its data: the part of class RdmaGroup that compares.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,6 +9,21 @@
 namespace railgauge::bench {
 
 using plan::Operation;
+
+namespace {
+
+std::uint64_t sum_of(std::span<const std::uint64_t> counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
+
+/// A one-byte message seen in memory.
+results::Verification nothing_to_compare(std::uint64_t messages) {
+  results::Verification v;
+  v.checked_messages = 0;
+  v.messages = messages;
+  v.scope = "nothing, because the only byte of each message is the mark that is waited for";
+  return v;
+}
+
+}  // namespace
 
 std::vector<std::uint64_t> RdmaGroup::read_tallies() {
   std::vector<std::uint64_t> tallies(layout_.lanes);
@@ -17,7 +34,7 @@ std::vector<std::uint64_t> RdmaGroup::read_tallies() {
 void RdmaGroup::check_each_message() {
   const bool reads = layout_.operation == Operation::read;
   memory::Block* block = reads ? local_.get() : exposed_.get();
-  if (!layout_.can_check_each() || !(reads ? initiating_ : responding_) || block->host_address() == nullptr) return;
+  if (!layout_.can_check_each() || compared_bytes() == 0 || !(reads ? initiating_ : responding_) || block->host_address() == nullptr) return;
   const bool seen_in_memory = layout_.task == GroupTask::ping_pong_memory;
   check_ = std::make_unique<SlotCheck>(SlotCheck::Request{.block = block->host_address(),
                                                           .layout = layout_,
@@ -31,8 +48,26 @@ std::uint64_t RdmaGroup::compared_bytes() const noexcept {
   return layout_.message_bytes - (layout_.task == GroupTask::ping_pong_memory ? 1 : 0);
 }
 
+/// Empty where it was not asked for, or where nobody here sees a message arrive.
+std::string RdmaGroup::why_not_each() const {
+  const bool reads = layout_.operation == Operation::read;
+  if (!layout_.check_each || layout_.is_atomic() || !(reads ? initiating_ : responding_)) return {};
+  if (layout_.regions() < layout_.lanes) return "its QPs share memory; use a larger --working-set or fewer --qps";
+  if (layout_.task == GroupTask::open_loop) return "an open loop does not look at what it moves";
+  if (layout_.operation == Operation::write) return {};
+  return fmt::format("{} slots hold no more than the messages on their way; use a larger --working-set or a smaller --depth", layout_.used_slots);
+}
+
 std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings) {
-  if (check_) return check_->found();
+  if (check_) {
+    results::Verification found = check_->found();
+    found.messages = sum_of(counts);
+    found.scope = found.checked_messages == found.messages ? "every message" : "messages as they were seen to arrive";
+    return found;
+  }
+  if (compared_bytes() == 0) return nothing_to_compare(sum_of(counts));
+  if (std::string why = why_not_each(); !why.empty() && index_ == 0)
+    warnings.push_back(fmt::format("not every message was verified, only the last one in each slot: {}", why));
   if (layout_.is_atomic()) return initiating_ ? std::optional(verify_atomics(counts)) : std::nullopt;
   if (layout_.operation == Operation::read) return initiating_ ? std::optional(verify_pattern(*local_, pattern_of(true), counts)) : std::nullopt;
   if (!responding_) return std::nullopt;
@@ -66,8 +101,8 @@ results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pa
   v.checked_bytes = sum.checked_bytes;
   v.mismatched_bytes = sum.mismatched_bytes;
   v.first_offset = first;
-  v.checked_messages = std::accumulate(touched.begin(), touched.end(), std::uint64_t{0});
-  v.messages = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  v.checked_messages = sum_of(touched);
+  v.messages = sum_of(counts);
   v.scope = "the last message in each slot";
   if (first) {
     v.expected = std::to_integer<int>(sum.expected);
@@ -80,7 +115,7 @@ results::Verification RdmaGroup::verify_atomics(std::span<const std::uint64_t> c
   results::Verification v;
   v.scope = "the last value in each slot";
   v.checked_messages = 0;
-  v.messages = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  v.messages = sum_of(counts);
   for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
     // Lanes that share a word have no order among them that could be checked.
     if (layout_.contents < layout_.lanes) break;

@@ -75,10 +75,11 @@ void lay_out_rings(Group& g, std::uint32_t used) {
   std::uint32_t step = step_of(g);
   g.ring = used >= step ? used : step;
   if (!has_receives(g.operation)) return;
-  if (g.check_each && g.task != GroupTask::ping_pong_completion) {
-    // A message needs a receive, so no more arrive than there are receives until one has been checked.
-    const std::uint32_t ahead = slots_written_ahead(g);
-    const std::uint32_t most = used > ahead ? used - ahead : used;
+  const std::uint32_t ahead = slots_written_ahead(g);
+  if (g.check_each && g.task != GroupTask::ping_pong_completion && g.regions() >= g.lanes && used > ahead) {
+    // A message needs a receive, so no more arrive than there are receives until one has been checked. Fewer receives cost
+    // the figure, so only where each can be checked then.
+    const std::uint32_t most = used - ahead;
     g.recv_batch = largest_divisor_up_to(used, std::min(g.recv_batch, most));
     g.recv_depth = std::max(g.recv_batch, std::min(g.recv_depth, most) / g.recv_batch * g.recv_batch);
   }

@@ -29,7 +29,7 @@ struct Group {
   std::uint32_t recv_depth = 0;
   std::uint32_t recv_batch = 1;
   bool load = false;                    ///< the stream beside a latency measurement
-  bool check_each = false;              ///< the receiver checks each message before its slot can be written again
+  bool check_each = false;              ///< the receiver is to check each message before its slot can be written again
 
   std::uint32_t contents = 1;           ///< different payloads: lane modulo contents chooses; lanes that share slots share the payload
 

@@ -129,6 +129,11 @@ void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool ac
   }
 }
 
+std::string mismatch_text(const results::Verification& found) {
+  return fmt::format("{} bytes differ from what was sent, first at offset {}: expected {:#04x}, found {:#04x}", found.mismatched_bytes,
+                     found.first_offset.value_or(0), found.expected.value_or(0), found.found.value_or(0));
+}
+
 void add_verification(const std::optional<results::Verification>& found, SideResult& result) {
   if (!found) return;
   if (!result.verification) result.verification = results::Verification{};
@@ -150,8 +155,7 @@ void add_verification(const std::optional<results::Verification>& found, SideRes
       .code = 0,
       .stage = "verify",
       .side = result.role,
-      .text = fmt::format("{} bytes differ from what was sent, first at offset {}: expected {:#04x}, found {:#04x}", sum.mismatched_bytes,
-                          sum.first_offset.value_or(0), sum.expected.value_or(0), sum.found.value_or(0))};
+      .text = mismatch_text(sum)};
 }
 
 void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, SideResult& result) {

@@ -33,8 +33,7 @@ results::Verification SlotCheck::found() const {
   results::Verification v;
   v.checked_bytes = sum_.checked_bytes;
   v.mismatched_bytes = sum_.mismatched_bytes;
-  v.checked_messages = v.messages = messages_;
-  v.scope = "every message";
+  v.checked_messages = messages_;
   if (!first_offset_) return v;
   v.first_offset = first_offset_;
   v.expected = std::to_integer<int>(sum_.expected);

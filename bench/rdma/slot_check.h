@@ -24,7 +24,7 @@ class SlotCheck final : public loops::MessageCheck {
   explicit SlotCheck(const Request& request) : request_(request) {}
 
   void check(std::uint32_t lane, std::uint32_t slot) noexcept override;
-  /// After the loop.
+  /// After the loop. How many messages there were, and so the words for it, only the loop knows.
   results::Verification found() const;
 
  private:

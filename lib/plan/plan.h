@@ -88,8 +88,8 @@ struct Plan {
   int threads = 1;
   int streams = 1;                      ///< TCP
   bool verify = false;                  ///< data are checked: every message of a latency, what the last transfers left of a bandwidth
-  bool verify_each = false;             ///< RDMA bandwidth or rate: every message that its receiver sees arrive (send, write_imm, read) is
-                                        ///< checked before its memory is used again, which costs the figure; needs verify
+  bool verify_each = false;             ///< RDMA bandwidth or rate: every message that its receiver sees arrive (send, write_imm, read) is to
+                                        ///< be checked where it can be, before its memory is used again, which costs the figure; needs verify
   std::optional<std::uint64_t> working_set_bytes;   ///< per thread and side, a message at least; empty: four times the last-level cache, at most 1/8 of memory
   Paging paging = Paging::normal;
   bool under_load = false;              ///< latency beside a bandwidth stream on QPs/streams of its own

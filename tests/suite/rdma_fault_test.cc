@@ -139,6 +139,58 @@ TEST(RdmaFault, AByteFlippedMidwayIsFoundInALatency) {
   }
 }
 
+TEST(RdmaFault, WhatTheChecksFoundStandsBesideAFailure) {
+  plan::Plan p = write_plan();
+  p.metric = plan::Metric::latency;
+  p.operation = plan::Operation::send;
+  p.direction = plan::Direction::from;  // the server asks; the 30th answer comes wrong, the 60th never
+  p.rdma.depth = 1;
+  p.warm_up = milliseconds(0);
+  EnginePair pair(p, "message 30 flip byte 5; message 60 stuck");
+  run_to_end(pair, seconds(15));
+  ASSERT_TRUE(pair.server_result.error);
+  EXPECT_EQ(pair.server_result.error->kind, "timeout");
+  ASSERT_TRUE(pair.server_result.verification);
+  EXPECT_EQ(pair.server_result.verification->checked_messages, 59U);
+  EXPECT_EQ(pair.server_result.verification->messages, 59U);
+  EXPECT_EQ(pair.server_result.verification->mismatched_bytes, 1U);
+  EXPECT_THAT(pair.server_result.warnings, Contains(HasSubstr("beside the failure: 1 bytes differ")));
+}
+
+TEST(RdmaFault, AMessageOfOneByteThatIsTheMarkIsNotSaidToBeVerified) {
+  plan::Plan p = write_plan();
+  p.metric = plan::Metric::latency;
+  p.message_bytes = 1;
+  p.rdma.depth = 1;
+  p.iterations = 20;
+  p.warm_up = milliseconds(0);
+  EnginePair pair(p);
+  run_to_end(pair, seconds(15));
+  for (const auto* side : {&pair.client_result, &pair.server_result}) {
+    EXPECT_FALSE(side->error);
+    ASSERT_TRUE(side->verification);
+    EXPECT_EQ(side->verification->checked_messages, 0U);
+    EXPECT_EQ(side->verification->messages, 20U);
+    EXPECT_EQ(side->verification->checked_bytes, 0U);
+    EXPECT_THAT(side->verification->scope, StartsWith("nothing"));
+  }
+}
+
+TEST(RdmaFault, WhereNotEachMessageCanBeCheckedItIsSaidWhy) {
+  plan::Plan p = write_plan();
+  p.operation = plan::Operation::send;
+  p.verify_each = true;
+  p.iterations = 320;
+  p.warm_up = milliseconds(0);
+  p.working_set_bytes = 2048;  // two slots
+  p.rdma.qps = 4;
+  EnginePair pair(p);
+  run_to_end(pair, seconds(15));
+  ASSERT_TRUE(pair.server_result.verification);
+  EXPECT_EQ(pair.server_result.verification->scope, "the last message in each slot");
+  EXPECT_THAT(pair.server_result.warnings, Contains(AllOf(HasSubstr("not every message was verified"), HasSubstr("--working-set"))));
+}
+
 TEST(RdmaFault, APortThatGoesDownIsAnEventAndAWarning) {
   EnginePair pair(write_plan(), "after 100ms port down");
   run_to_end(pair, seconds(15));
