@@ -64,7 +64,7 @@ void converse(results::Record& record, const ClientOptions& options, const Local
   stage = "control";
   ClientSession session(std::move(channel), local);
   record.nodes.push_back(session.server());
-  record.same_host = options.self || one_host(session.endpoints().local_address, session.endpoints().peer_address);
+  record.same_host = session.same_host();
   stage = "prepare";
   auto work = make_work(record.nodes[0], record.nodes[1]);
   stage = "run";
@@ -84,7 +84,7 @@ void note_error(results::Record& record, const Error& error, const char* stage) 
 int run_client(const std::string& subcommand, const ClientOptions& options, const WorkMaker& make_work) {
   bool to_file = !options.json || !options.output.empty();
   if (to_file) results::check_output(options.output);
-  auto local = read_local_host(read_environment().sysroot.value_or(""), command_line());
+  auto local = read_local_host(options.sysroot, command_line());
   local.node.role = "client";
   auto record = new_record(subcommand, options, local);
   auto begin = Clock::now();

@@ -80,21 +80,25 @@ ClientSession::Prepared ClientSession::prepare(const plan::Plan& plan) {
   if (stop_requested()) throw stopped_here();
   Prepared p;
   const Standpoint at{plan, Side::client, local_.node.facts, server_.facts, ends.local_address, ends.peer_address};
-  // Before anything is allocated or asked of the server. On one host the server's lock speaks for both sides; a hostname in
-  // common is enough for that (network namespaces), a second lock would find the first.
-  if (!one_host(ends.local_address, ends.peer_address) && server_.facts.hostname != local_.node.facts.hostname)
-    p.lock.emplace(nic_of(at),
-                   fmt::format("a measurement against {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan));
+  lock(p, at);  // before anything is allocated or asked of the server
   server_ended_ = false;
   conversation_.forget_failure();
   conversation_.send(MessageType::prepare, results::plan_to_json(plan));
   conversation_.work([&] { p.engine = make_engine(at); });
   p.server_offer = control::offer_from_json(conversation_.expect(MessageType::prepared, Deadline::after(kStepBudget), "preparing"));
   conversation_.work([&] { p.own_offer = p.engine->offer(&p.server_offer); });
-  p.path = measured_path(plan, p.own_offer, local_.node.facts, ends.local_address);
+  p.path = used_path(plan, p.own_offer, local_.node.facts, ends.local_address);
   auto& paths = plan.transport == plan::Transport::rdma ? rdma_paths_ : tcp_paths_;
-  paths = Paths{p.path.used, measured_path(plan, p.server_offer, server_.facts, ends.peer_address).used};
+  paths = Paths{p.path, used_path(plan, p.server_offer, server_.facts, ends.peer_address)};
   return p;
+}
+
+/// On one host, the server's lock speaks for both sides if both use one NIC: a second one would find the first.
+void ClientSession::lock(Prepared& p, const Standpoint& at) const {
+  const Nic nic = nic_of(at);
+  if (same_host() && nic_of({at.plan, Side::server, at.peer, at.local, at.peer_address, at.local_address}).key == nic.key) return;
+  p.lock.emplace(nic, fmt::format("a measurement against {}, pid {}", conversation_.peer(), getpid()),
+                 Clock::now() + plan::expected_wall_time(at.plan));
 }
 
 void ClientSession::connect(const Prepared& p) {
@@ -112,7 +116,7 @@ void ClientSession::run(results::Measurement& m, const Prepared& p, Progress& pr
   end.side.role = "client";
   end.side.host = local_.node.facts.hostname;
   end.side.counters = counters.deltas();
-  check_bytes(end.transfers, server_.facts.hostname == local_.node.facts.hostname, end.side);
+  check_bytes(end.transfers, same_host(), end.side);
   m.sides.push_back(std::move(end.side));
   if (end.interrupted) {
     m.outcome = results::Outcome::partial;

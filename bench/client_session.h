@@ -21,6 +21,11 @@ class ClientSession {
   const results::Node& server() const noexcept { return server_; }
   const control::Endpoints& endpoints() const noexcept { return conversation_.endpoints(); }
 
+  /// Both ends run on one host.
+  bool same_host() const {
+    return one_host(local_.node.facts, server_.facts, endpoints().local_address, endpoints().peer_address);
+  }
+
   /// One measurement from plan to both sides' results. Never throws: what went wrong stands in the measurement, and
   /// usable() says whether another one can follow. Expectation and verdict are left to the caller.
   results::Measurement measure(const plan::Plan& plan, Progress& progress);
@@ -47,9 +52,10 @@ class ClientSession {
     std::unique_ptr<Engine> engine;
     transport::Offer server_offer;
     transport::Offer own_offer;
-    MeasuredPath path;
+    host::UsedPath path;
   };
   Prepared prepare(const plan::Plan& plan);
+  void lock(Prepared& prepared, const Standpoint& at) const;
   void connect(const Prepared& prepared);
   void run(results::Measurement& measurement, const Prepared& prepared, Progress& progress);
   void give_up(results::Measurement& measurement, const Error& error, const char* stage);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "host/facts.h"
 #include "plan/plan.h"
 #include "results/record.h"
@@ -56,23 +57,35 @@ class Engine {
   virtual results::SideResult run(RunControl& control) noexcept = 0;
 };
 
+/// What went wrong in run(), the side left open.
+results::ErrorInfo run_error(ErrorKind kind, int code, const std::string& text);
+
 /// The warning of an open loop that could not keep to its schedule: `unsent` messages due in the window were never sent.
 std::string unsent_text(std::uint64_t unsent);
 
-/// Both ends of a control connection have one address: one host, whose CPUs and NICs both sides share. Numeric addresses.
-inline bool one_host(const std::string& local_address, const std::string& peer_address) noexcept {
-  return !local_address.empty() && local_address == peer_address;
-}
+/// What a side's choices of device and interface rest on; all outlive it, not the engine.
+struct Standpoint {
+  const plan::Plan& plan;
+  Side side;
+  const host::Snapshot& local;          ///< with what libibverbs knows of its devices
+  const host::Snapshot& peer;           ///< may have no devices: not known
+  const std::string& local_address;     ///< its end of the control connection, numeric
+  const std::string& peer_address;
+  const plan::Placement& wish() const noexcept { return side == Side::client ? plan.client : plan.server; }
+};
 
-/// Opens this side of a verbs measurement (bench/rdma/engine.cc). `local` is this host's snapshot; `server_address` and
-/// `peer_address` are numeric IP addresses of the control connection, used to choose GIDs. Throws Error.
-/// `peer_link_layer`: on which the peer can be met, if known.
-std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,
-                                         const std::string& local_address, const std::string& peer_address,
-                                         std::optional<host::LinkLayer> peer_link_layer = std::nullopt);
+/// Both ends run on one host, whose CPUs and NICs they share: by one address of the control connection, or by one hostname
+/// (network namespaces have addresses of their own).
+bool one_host(const host::Snapshot& local, const host::Snapshot& peer, const std::string& local_address, const std::string& peer_address);
+inline bool one_host(const Standpoint& at) { return one_host(at.local, at.peer, at.local_address, at.peer_address); }
 
-/// Opens this side of a TCP measurement (bench/tcp/engine.cc). The server listens for data on `local_address`.
-std::unique_ptr<Engine> make_tcp_engine(const plan::Plan& plan, Side side, const host::Snapshot& local,
-                                        const std::string& local_address, const std::string& peer_address);
+/// The link layer on which both hosts have a port, if that is known. Both sides decide alone, from the same facts.
+std::optional<host::LinkLayer> link_layer_of(const Standpoint& at);
+
+/// Opens this side of a verbs measurement (bench/rdma/engine.cc). Throws Error.
+std::unique_ptr<Engine> make_rdma_engine(const Standpoint& at);
+
+/// Opens this side of a TCP measurement (bench/tcp/engine.cc). The server listens for data on its local address. Throws Error.
+std::unique_ptr<Engine> make_tcp_engine(const Standpoint& at);
 
 }  // namespace railgauge::bench

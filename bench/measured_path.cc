@@ -27,74 +27,69 @@ void refuse_missing_places(const plan::Placement& wish, Side side, const host::S
   throw Error(ErrorKind::usage, fmt::format("--{}numa {}: {} has the NUMA nodes {}", peer, *wish.numa_node, local.hostname, present));
 }
 
-const plan::Placement& wish_of(const plan::Plan& plan, Side side) { return side == Side::client ? plan.client : plan.server; }
+/// RDMA and TCP over one NIC must find one lock, so that it is named after what both have in common.
+Nic nic_with(const std::string& name, const host::PciPath& pci) {
+  if (pci.virtual_function) return {name, *pci.virtual_function};
+  return {name, pci.links.empty() ? name : pci.links.front().address};
+}
 
-/// Both sides decide alone, from the same facts.
-std::optional<host::LinkLayer> link_layer_of(const Standpoint& at) {
-  const plan::Placement& own = wish_of(at.plan, at.side);
-  const plan::Placement& others = wish_of(at.plan, at.side == Side::client ? Side::server : Side::client);
-  return host::common_link_layer(at.local, {.device = own.device, .port = own.port, .local_ip = {}, .peer_link_layer = {}}, at.peer,
-                                 {.device = others.device, .port = others.port, .local_ip = {}, .peer_link_layer = {}});
+Nic nic_of_netdev(const std::string& name, const host::Snapshot& facts) {
+  const auto* netdev = host::find_netdev(facts, name);
+  return netdev != nullptr ? nic_with(name, netdev->pci) : Nic{name, name};
 }
 
 }  // namespace
 
-std::string unsent_text(std::uint64_t unsent) {
-  return fmt::format("the path did not keep up with the schedule: {} messages that were due in the window were never sent and are in no "
-                     "percentile; use a lower --load-rate", unsent);
-}
-
 std::unique_ptr<Engine> make_engine(const Standpoint& at) {
-  refuse_missing_places(wish_of(at.plan, at.side), at.side, at.local);
-  if (at.plan.transport == plan::Transport::rdma)
-    return make_rdma_engine(at.plan, at.side, at.local, at.local_address, at.peer_address, link_layer_of(at));
-  return make_tcp_engine(at.plan, at.side, at.local, at.local_address, at.peer_address);
+  refuse_missing_places(at.wish(), at.side, at.local);
+  return at.plan.transport == plan::Transport::rdma ? make_rdma_engine(at) : make_tcp_engine(at);
 }
 
-std::string nic_of(const Standpoint& at) {
-  const plan::Placement& wish = wish_of(at.plan, at.side);
-  if (at.plan.transport == plan::Transport::rdma) {
-    // A replayed tree need not have the device that the engine will find.
-    if (at.local.rdma_devices.empty()) return wish.device.value_or("rdma");
-    return host::choose_device(at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)})
-        .device;
+Nic nic_of(const Standpoint& at) {
+  const plan::Placement& wish = at.wish();
+  if (at.plan.transport == plan::Transport::tcp) {
+    if (wish.interface) return nic_of_netdev(*wish.interface, at.local);
+    const auto* netdev = host::find_netdev_by_address(at.local, at.local_address);
+    return netdev != nullptr ? nic_with(netdev->name, netdev->pci) : Nic{"tcp", "tcp"};
   }
-  if (wish.interface) return *wish.interface;
-  const auto* netdev = host::find_netdev_by_address(at.local, at.local_address);
-  return netdev != nullptr ? netdev->name : "tcp";
+  const auto choice = host::choose_device(at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)});
+  const auto* device = host::find_device(at.local, choice.device);
+  if (device == nullptr) return {choice.device, choice.device};
+  // A software device has no PCI address: it works through its interface.
+  if (device->pci.links.empty() && !device->netdevs.empty()) return {device->name, nic_of_netdev(device->netdevs.front(), at.local).key};
+  return nic_with(device->name, device->pci);
 }
 
-MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,
-                           const std::string& local_address) {
-  MeasuredPath path;
+host::UsedPath used_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts, const std::string& local_address) {
+  host::UsedPath used;
   if (plan.transport == plan::Transport::rdma) {
-    path.used.device = offer.device;
-    path.used.port = offer.port;
-    if (offer.gid_index >= 0) path.used.gid_index = offer.gid_index;
+    used.device = offer.device;
+    used.port = offer.port;
+    if (offer.gid_index >= 0) used.gid_index = offer.gid_index;
     const auto* device = host::find_device(facts, offer.device);
     const auto* port = device ? host::find_port(*device, offer.port) : nullptr;
     if (port)
       for (const auto& gid : port->gids)
-        if (gid.index == offer.gid_index) path.used.netdev = gid.netdev;
-    return path;
+        if (gid.index == offer.gid_index) used.netdev = gid.netdev;
+    return used;
   }
-  if (const auto* netdev = host::find_netdev_by_address(facts, local_address)) path.used.netdev = netdev->name;
-  return path;
+  if (const auto* netdev = host::find_netdev_by_address(facts, local_address)) used.netdev = netdev->name;
+  return used;
 }
 
 namespace {
 
-host::CounterTarget target_of(const MeasuredPath& path) {
+host::CounterTarget target_of(const host::UsedPath& used) {
   host::CounterTarget target;
-  target.device = path.used.device;
-  target.port = path.used.port;
-  if (path.used.netdev) target.netdevs.push_back(*path.used.netdev);
+  target.device = used.device;
+  target.port = used.port;
+  if (used.netdev) target.netdevs.push_back(*used.netdev);
   return target;
 }
 
 }  // namespace
 
-CounterWatch::CounterWatch(const host::Root& root, const MeasuredPath& path) : reader_(root, target_of(path)), before_(reader_.read()) {}
+CounterWatch::CounterWatch(const host::Root& root, const host::UsedPath& path) : reader_(root, target_of(path)), before_(reader_.read()) {}
 
 std::vector<results::CounterDelta> CounterWatch::deltas() const {
   std::this_thread::sleep_for(reader_.wait_before_read());

@@ -3,41 +3,28 @@
 #include <vector>
 
 #include "bench/engine.h"
+#include "bench/nic_lock.h"
 #include "host/counters.h"
 #include "host/differences.h"
 
 namespace railgauge::bench {
 
-/// What a side's choices of device and interface rest on; all outlive it.
-struct Standpoint {
-  const plan::Plan& plan;
-  Side side;
-  const host::Snapshot& local;
-  const host::Snapshot& peer;           ///< may have no devices: not known
-  const std::string& local_address;     ///< its end of the control connection
-  const std::string& peer_address;
-};
-
 /// make_rdma_engine or make_tcp_engine, by the plan. Throws Error{usage} for a CPU or NUMA node that this host lacks.
 std::unique_ptr<Engine> make_engine(const Standpoint& at);
 
-/// What one side of a measurement uses on its host.
-struct MeasuredPath {
-  host::UsedPath used;
-};
+/// What the one-measurement-at-a-time lock of a side is for, known before its engine takes anything: the RDMA device that it
+/// will choose, the interface (else "tcp"). Throws Error{usage, unsupported} as the choice of a device does.
+Nic nic_of(const Standpoint& at);
 
-/// What the one-measurement-at-a-time lock of a side is named after, known before its engine takes anything: the RDMA device
-/// that it will choose (else "rdma"), the interface (else "tcp"). Throws Error{usage, unsupported} as the choice of a device does.
-std::string nic_of(const Standpoint& at);
-
-/// From a side's own offer and facts. `local_address` is its end of the control connection.
-MeasuredPath measured_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,
-                           const std::string& local_address);
+/// What one side of a measurement uses on its host, from its own offer and facts. `local_address` is its end of the control
+/// connection.
+host::UsedPath used_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,
+                         const std::string& local_address);
 
 /// Reads the path's NIC counters when made and again in deltas().
 class CounterWatch {
  public:
-  CounterWatch(const host::Root& root, const MeasuredPath& path);
+  CounterWatch(const host::Root& root, const host::UsedPath& path);
   /// What moved, and what could not be read. Waits for as long as the kernel caches counters (some 10 ms).
   std::vector<results::CounterDelta> deltas() const;
 

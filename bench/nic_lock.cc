@@ -47,20 +47,21 @@ std::string holder_in(int fd) {
   const std::string_view written(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
   std::int64_t until = 0;
   const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), until);
-  if (error != std::errc() || end == written.data() + written.size()) return "another railgauge";  // it is just writing
+  // It is just writing; or somebody else wrote there: what is left of such a time could not be counted.
+  if (error != std::errc() || end == written.data() + written.size() || until < 0) return "another railgauge";
   const std::string_view words = written.substr(static_cast<std::size_t>(end - written.data()) + 1);
   return fmt::format("{}, {}", printable(words), control::time_left_text(Clock::time_point(Clock::duration(until))));
 }
 
 }  // namespace
 
-NicLock::NicLock(const std::string& nic, const std::string& holder, Clock::time_point until) {
+NicLock::NicLock(const Nic& nic, const std::string& holder, Clock::time_point until) {
   std::string name;
-  for (char c : nic) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (char c : nic.key) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   std::string path = fmt::format("/tmp/railgauge-{}.lock", name);
-  fd_ = open_lock(path, nic);
+  fd_ = open_lock(path, nic.name);
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
-    throw Error(ErrorKind::peer, fmt::format("{} is busy with {}; one measurement at a time per NIC", nic, holder_in(fd_.get())), EBUSY);
+    throw Error(ErrorKind::peer, fmt::format("{} is busy with {}; one measurement at a time per NIC", nic.name, holder_in(fd_.get())), EBUSY);
   // Clock counts from the start of the machine, so that its numbers mean the same in every process.
   const auto text = fmt::format("{} {}", until.time_since_epoch().count(), holder);
   if (::ftruncate(fd_.get(), 0) == 0) {

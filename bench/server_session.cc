@@ -49,6 +49,7 @@ class ServedMeasurement {
   void prepare(const plan::Plan& plan) {
     const auto& ends = conversation_.endpoints();
     const Standpoint at{plan, Side::server, local_.node.facts, client_, ends.local_address, ends.peer_address};
+    same_host_ = one_host(at);
     // Before the engine takes memory and QPs that the measurement under way may need.
     lock_.emplace(nic_of(at),
                   fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan));
@@ -57,7 +58,7 @@ class ServedMeasurement {
       engine_ = make_engine(at);
       offer = engine_->offer(nullptr);
     });
-    path_ = measured_path(plan, offer, local_.node.facts, ends.local_address);
+    path_ = used_path(plan, offer, local_.node.facts, ends.local_address);
     conversation_.send(MessageType::prepared, control::offer_to_json(offer));
   }
 
@@ -78,7 +79,7 @@ class ServedMeasurement {
     end.side.role = "server";
     end.side.host = local_.node.facts.hostname;
     end.side.counters = counters.deltas();
-    check_bytes(end.transfers, conversation_.endpoints().local_address == conversation_.endpoints().peer_address, end.side);
+    check_bytes(end.transfers, same_host_, end.side);
     if (end.interrupted) end.side.warnings.push_back("cut short: " + *end.interrupted);
     conversation_.send(MessageType::result, results::side_result_to_json(end.side));
   }
@@ -88,7 +89,8 @@ class ServedMeasurement {
   const host::Snapshot& client_;
   const SetBusy& set_busy_;
   const char* stage_ = "prepare";
-  MeasuredPath path_;
+  host::UsedPath path_;
+  bool same_host_ = false;
   std::optional<NicLock> lock_;
   std::unique_ptr<Engine> engine_;
 };

@@ -52,21 +52,20 @@ std::uint32_t inline_wish(const Plan& plan) {
   return plan.message_bytes <= most ? static_cast<std::uint32_t>(plan.message_bytes) : 0;
 }
 
-/// What sysfs says and what only verbs knows.
-host::Snapshot completed(host::Snapshot facts) {
-  verbs::merge_into(facts);
-  return facts;
-}
-
 class RdmaEngine final : public Engine {
  public:
-  RdmaEngine(const Plan& plan, Side side, const host::Snapshot& local, std::string local_address, std::string peer_address,
-             std::optional<host::LinkLayer> peer_link_layer)
-      : plan_(plan),
-        side_(side),
-        facts_(completed(local)),
-        local_address_(local_address),
-        place_({.plan = &plan_, .side = side, .facts = &facts_, .local_address = std::move(local_address), .peer_address = std::move(peer_address), .peer_link_layer = peer_link_layer}),
+  explicit RdmaEngine(const Standpoint& at)
+      : plan_(at.plan),
+        side_(at.side),
+        facts_(at.local),
+        local_address_(at.local_address),
+        place_({.plan = &plan_,
+                .side = side_,
+                .facts = &facts_,
+                .local_address = at.local_address,
+                .peer_address = at.peer_address,
+                .same_host = one_host(at),
+                .peer_link_layer = link_layer_of(at)}),
         device_(verbs::Device::open(place_.device())),
         domain_(device_) {
     place_.check(device_);
@@ -394,9 +393,6 @@ class RdmaEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_rdma_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
-                                         const std::string& peer_address, std::optional<host::LinkLayer> peer_link_layer) {
-  return std::make_unique<RdmaEngine>(plan, side, local, local_address, peer_address, peer_link_layer);
-}
+std::unique_ptr<Engine> make_rdma_engine(const Standpoint& at) { return std::make_unique<RdmaEngine>(at); }
 
 }  // namespace railgauge::bench

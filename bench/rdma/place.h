@@ -17,6 +17,7 @@ struct PlaceRequest {
   const host::Snapshot* facts = nullptr;    ///< of this host, completed by what verbs knows; outlives the place
   std::string local_address;                ///< this side's end of the control connection, numeric
   std::string peer_address;
+  bool same_host = false;                   ///< the peer runs on this host too
   std::optional<host::LinkLayer> peer_link_layer;   ///< on which the peer can be met, if known
 };
 
@@ -37,8 +38,7 @@ class RdmaPlace {
   const plan::Placement& placement() const noexcept { return placement_; }
   const std::string& device() const { return *placement_.device; }
   int port() const { return *placement_.port; }
-  /// Both ends of the control connection have one address.
-  bool same_host() const { return one_host(request_.local_address, request_.peer_address); }
+  bool same_host() const noexcept { return request_.same_host; }
   /// The CPU of one measuring thread; −1: not bound.
   int cpu_of(std::size_t thread) const { return placement_.cpus.empty() ? -1 : placement_.cpus[thread % placement_.cpus.size()]; }
 

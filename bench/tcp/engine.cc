@@ -28,17 +28,16 @@ constexpr std::uint64_t kLoadBlockBytes = 1 << 20;
 
 class TcpEngine final : public Engine {
  public:
-  TcpEngine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
-            const std::string& peer_address)
-      : plan_(plan),
-        side_(side),
-        local_address_(local_address),
-        peer_address_(peer_address),
-        cpus_(place_tcp_threads(plan, side, local, local_address)) {
-    if (plan.metric == Metric::latency && plan.streams > 1 && !plan.under_load) {
-      throw Error(ErrorKind::usage, fmt::format("--streams {}: a round trip uses one connection; streams beside it need --under-load", plan.streams));
+  explicit TcpEngine(const Standpoint& at)
+      : plan_(at.plan),
+        side_(at.side),
+        local_address_(at.local_address),
+        peer_address_(at.peer_address),
+        cpus_(place_tcp_threads(at.plan, at.side, at.local, at.local_address)) {
+    if (plan_.metric == Metric::latency && plan_.streams > 1 && !plan_.under_load) {
+      throw Error(ErrorKind::usage, fmt::format("--streams {}: a round trip uses one connection; streams beside it need --under-load", plan_.streams));
     }
-    if (side == Side::server) listener_.emplace(tcp::endpoint_from(local_address, 0), settings_of(plan, side));
+    if (side_ == Side::server) listener_.emplace(tcp::endpoint_from(local_address_, 0), settings_of(plan_, side_));
   }
 
   transport::Offer offer(const transport::Offer*) override {
@@ -69,10 +68,9 @@ class TcpEngine final : public Engine {
     try {
       describe(result);
       run_parts(control, result);
-    } catch (const Error& error) {
-      result.error = results::ErrorInfo{name_of(error.kind()), error.code(), "run", "", error.what()};
-    } catch (const std::exception& error) {
-      result.error = results::ErrorInfo{name_of(ErrorKind::system), 0, "run", "", error.what()};
+    } catch (const std::exception& thrown) {
+      const Error error = error_from(thrown);
+      result.error = run_error(error.kind(), error.code(), error.what());
     }
     if (result.error) result.error->side = result.role;
     control.active_done = true;
@@ -232,9 +230,6 @@ void TcpEngine::note_ping(PingResult ping, results::SideResult& result) const {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_tcp_engine(const plan::Plan& plan, Side side, const host::Snapshot& local, const std::string& local_address,
-                                        const std::string& peer_address) {
-  return std::make_unique<TcpEngine>(plan, side, local, local_address, peer_address);
-}
+std::unique_ptr<Engine> make_tcp_engine(const Standpoint& at) { return std::make_unique<TcpEngine>(at); }
 
 }  // namespace railgauge::bench

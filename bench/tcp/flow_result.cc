@@ -19,10 +19,6 @@ constexpr double kClockSlack = 0.001;
 /// How long late zero-copy completions are waited for: the peer must have acknowledged the data.
 constexpr std::chrono::milliseconds kCompletionTime{100};
 
-results::ErrorInfo run_error(ErrorKind kind, int code, const std::string& text) {
-  return results::ErrorInfo{.kind = name_of(kind), .code = code, .stage = "run", .side = "", .text = text};
-}
-
 std::string what_ended(LaneState state, int error, bool sending, std::size_t stream) {
   if (state == LaneState::failed) return fmt::format("{} on stream {}: {}", sending ? "send" : "receive", stream, errno_text(error));
   return fmt::format("the peer closed stream {} before the measurement's end{}", stream, error != 0 ? " (" + errno_text(error) + ")" : "");

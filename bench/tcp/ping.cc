@@ -9,15 +9,8 @@
 #include "stats/summary.h"
 
 namespace railgauge::bench {
-namespace {
 
 using loops::RoundTripEnd;
-
-results::ErrorInfo run_error(ErrorKind kind, int code, const std::string& text) {
-  return results::ErrorInfo{.kind = name_of(kind), .code = code, .stage = "run", .side = "", .text = text};
-}
-
-}  // namespace
 
 double schedule_rate(const plan::Plan& plan) noexcept {
   if (plan.load_rate_per_s > 0) return plan.load_rate_per_s;

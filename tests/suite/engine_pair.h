@@ -19,10 +19,12 @@ class EnginePair {
   explicit EnginePair(const plan::Plan& plan, const char* client_faults = "") : plan_(plan) {
     host::Snapshot facts;
     facts.hostname = "here";
+    verbs::merge_into(facts);
+    const std::string address = "127.0.0.1";
     unsetenv("RAILGAUGE_SIM_FAULTS");
-    server_ = bench::make_rdma_engine(plan_, bench::Side::server, facts, "127.0.0.1", "127.0.0.1");
+    server_ = bench::make_rdma_engine({plan_, bench::Side::server, facts, facts, address, address});
     setenv("RAILGAUGE_SIM_FAULTS", client_faults, 1);
-    client_ = bench::make_rdma_engine(plan_, bench::Side::client, facts, "127.0.0.1", "127.0.0.1");
+    client_ = bench::make_rdma_engine({plan_, bench::Side::client, facts, facts, address, address});
     unsetenv("RAILGAUGE_SIM_FAULTS");
   }
 

@@ -27,7 +27,7 @@ class NicLockTest : public testing::Test {
 
   std::string refused() {
     try {
-      NicLock lock(nic_, "a measurement of the test", Clock::now());
+      NicLock lock({"mlx5_0", nic_}, "a measurement of the test", Clock::now());
     } catch (const Error& error) {
       return error.what();
     }
@@ -37,10 +37,16 @@ class NicLockTest : public testing::Test {
 
 TEST_F(NicLockTest, TellsTheSecondWhoMeasures) {
   {
-    NicLock first(nic_, "a measurement for 192.0.2.7, pid 4711", Clock::now() + std::chrono::hours(2) - std::chrono::milliseconds(500));
-    EXPECT_THAT(refused(), AllOf(HasSubstr(nic_ + " is busy with a measurement for 192.0.2.7, pid 4711, for about 7"), HasSubstr(" s more; one measurement at a time")));
+    NicLock first({"eth0", nic_}, "a measurement for 192.0.2.7, pid 4711", Clock::now() + std::chrono::hours(2) - std::chrono::milliseconds(500));
+    EXPECT_THAT(refused(), AllOf(HasSubstr("mlx5_0 is busy with a measurement for 192.0.2.7, pid 4711, for about 7"), HasSubstr(" s more; one measurement at a time")));
   }
   EXPECT_EQ(refused(), "");
+}
+
+TEST_F(NicLockTest, IsNotMisledByWhatElseStandsInTheFile) {
+  NicLock first({"eth0", nic_}, "a measurement", Clock::now());
+  std::ofstream(path_) << "-9223372036854775808 a time whose rest would overflow";
+  EXPECT_THAT(refused(), HasSubstr("mlx5_0 is busy with another railgauge;"));
 }
 
 TEST_F(NicLockTest, LeavesTheFileBehindALinkAlone) {

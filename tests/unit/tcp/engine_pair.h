@@ -17,7 +17,7 @@ struct EnginePair {
   results::SideResult client_result;
 
   EnginePair(const plan::Plan& plan, const std::string& address, const host::Snapshot& host = {})
-      : server(make_tcp_engine(plan, Side::server, host, address, address)), client(make_tcp_engine(plan, Side::client, host, address, address)) {}
+      : server(make_tcp_engine({plan, Side::server, host, host, address, address})), client(make_tcp_engine({plan, Side::client, host, host, address, address})) {}
 
   /// Throws what either side's connect throws.
   void connect() {

@@ -1,0 +1,31 @@
+#include "bench/engine.h"
+
+#include <fmt/format.h>
+
+#include "host/device_choice.h"
+
+namespace railgauge::bench {
+
+std::string unsent_text(std::uint64_t unsent) {
+  return fmt::format("the path did not keep up with the schedule: {} messages that were due in the window were never sent and are in no "
+                     "percentile; use a lower --load-rate", unsent);
+}
+
+results::ErrorInfo run_error(ErrorKind kind, int code, const std::string& text) {
+  return results::ErrorInfo{.kind = name_of(kind), .code = code, .stage = "run", .side = "", .text = text};
+}
+
+bool one_host(const host::Snapshot& local, const host::Snapshot& peer, const std::string& local_address, const std::string& peer_address) {
+  // Hosts without a name of their own are all called localhost.
+  const bool one_name = local.hostname == peer.hostname && !local.hostname.empty() && local.hostname != "localhost";
+  return one_name || (!local_address.empty() && local_address == peer_address);
+}
+
+std::optional<host::LinkLayer> link_layer_of(const Standpoint& at) {
+  const plan::Placement& own = at.wish();
+  const plan::Placement& others = at.side == Side::client ? at.plan.server : at.plan.client;
+  return host::common_link_layer(at.local, {.device = own.device, .port = own.port, .local_ip = at.local_address, .peer_link_layer = {}}, at.peer,
+                                 {.device = others.device, .port = others.port, .local_ip = at.peer_address, .peer_link_layer = {}});
+}
+
+}  // namespace railgauge::bench

@@ -1,0 +1,73 @@
+#include "bench/measured_path.h"
+
+#include <gtest/gtest.h>
+
+namespace railgauge::bench {
+namespace {
+
+host::PciPath at(const char* address) {
+  host::PciPath pci;
+  pci.links.push_back({.address = address, .current_gt_per_s = {}, .current_width = {}, .max_gt_per_s = {}, .max_width = {}});
+  return pci;
+}
+
+/// Two NICs with an RDMA device and an interface each, and a software device on the second interface.
+host::Snapshot two_nics() {
+  host::Snapshot facts;
+  facts.hostname = "alpha";
+  for (int i = 0; i < 2; ++i) {
+    host::RdmaDevice device;
+    device.name = "mlx5_" + std::to_string(i);
+    device.pci = at(i == 0 ? "0000:41:00.0" : "0000:81:00.0");
+    device.ports.resize(1);
+    device.ports[0].state = host::Fact<std::string>::of("ACTIVE");
+    facts.rdma_devices.push_back(device);
+    host::Netdev netdev;
+    netdev.name = "eth" + std::to_string(i);
+    netdev.addresses = {"192.0.2." + std::to_string(i + 1) + "/24"};
+    netdev.pci = device.pci;
+    facts.netdevs.push_back(netdev);
+  }
+  host::RdmaDevice soft = facts.rdma_devices[1];
+  soft.name = "rxe0";
+  soft.software = true;
+  soft.pci = {};
+  soft.netdevs = {"eth1"};
+  facts.rdma_devices.push_back(soft);
+  return facts;
+}
+
+Nic nic(plan::Transport transport, const std::string& device_or_address) {
+  const auto facts = two_nics();
+  const std::string none;
+  plan::Plan plan;
+  plan.transport = transport;
+  if (transport == plan::Transport::rdma) plan.client.device = device_or_address;
+  const auto& address = transport == plan::Transport::tcp ? device_or_address : none;
+  return nic_of({plan, Side::client, facts, facts, address, none});
+}
+
+TEST(NicOf, OneNicHasOneKeyByWhateverName) {
+  const auto verbs = nic(plan::Transport::rdma, "mlx5_0");
+  const auto sockets = nic(plan::Transport::tcp, "192.0.2.1");
+  EXPECT_EQ(verbs.name, "mlx5_0");
+  EXPECT_EQ(sockets.name, "eth0");
+  EXPECT_EQ(verbs.key, "0000:41:00.0");
+  EXPECT_EQ(sockets.key, verbs.key);
+  EXPECT_EQ(nic(plan::Transport::rdma, "mlx5_1").key, "0000:81:00.0");
+  EXPECT_EQ(nic(plan::Transport::rdma, "rxe0").key, "0000:81:00.0");
+  EXPECT_EQ(nic(plan::Transport::tcp, "198.51.100.1").key, "tcp");
+}
+
+TEST(OneHost, IsToldByAddressOrName) {
+  const auto alpha = two_nics();
+  auto other = alpha;
+  EXPECT_TRUE(one_host(alpha, other, "192.0.2.1", "192.0.2.2"));  // two namespaces
+  other.hostname = "beta";
+  EXPECT_FALSE(one_host(alpha, other, "192.0.2.1", "192.0.2.2"));
+  EXPECT_TRUE(one_host(alpha, other, "127.0.0.1", "127.0.0.1"));
+  EXPECT_FALSE(one_host({}, {}, "", ""));
+}
+
+}  // namespace
+}  // namespace railgauge::bench
