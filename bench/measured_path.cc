@@ -52,7 +52,8 @@ Nic nic_of(const Standpoint& at) {
     const auto* netdev = host::find_netdev_by_address(at.local, at.local_address);
     return netdev != nullptr ? nic_with(netdev->name, netdev->pci) : Nic{"tcp", "tcp"};
   }
-  const auto choice = host::choose_device(at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)});
+  const auto choice = host::choose_device(
+      at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)});
   const auto* device = host::find_device(at.local, choice.device);
   if (device == nullptr) return {choice.device, choice.device};
   // A software device has no PCI address: it works through its interface.
