@@ -56,8 +56,8 @@ Nic nic_of(const Standpoint& at) {
       at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)});
   const auto* device = host::find_device(at.local, choice.device);
   if (device == nullptr) return {choice.device, choice.device};
-  // A software device has no PCI address: it works through its interface.
-  if (device->pci.links.empty() && !device->netdevs.empty()) return {device->name, nic_of_netdev(device->netdevs.front(), at.local).key};
+  // A software device has no PCI address: it works through its interface. A simulated one does not.
+  if (device->pci.links.empty() && !device->simulated && !device->netdevs.empty()) return {device->name, nic_of_netdev(device->netdevs.front(), at.local).key};
   return nic_with(device->name, device->pci);
 }
 

@@ -34,6 +34,9 @@ host::Snapshot two_nics() {
   soft.pci = {};
   soft.netdevs = {"eth1"};
   facts.rdma_devices.push_back(soft);
+  soft.name = "sim0";
+  soft.simulated = true;
+  facts.rdma_devices.push_back(soft);
   return facts;
 }
 
@@ -56,6 +59,7 @@ TEST(NicOf, OneNicHasOneKeyByWhateverName) {
   EXPECT_EQ(sockets.key, verbs.key);
   EXPECT_EQ(nic(plan::Transport::rdma, "mlx5_1").key, "0000:81:00.0");
   EXPECT_EQ(nic(plan::Transport::rdma, "rxe0").key, "0000:81:00.0");
+  EXPECT_EQ(nic(plan::Transport::rdma, "sim0").key, "sim0");
   EXPECT_EQ(nic(plan::Transport::tcp, "198.51.100.1").key, "tcp");
 }
 
