@@ -95,7 +95,8 @@ std::uint64_t blocks_of(const Plan& plan) {
 
 void check_memory(const Plan& plan, const Limits& limits) {
   const bool rdma = plan.transport == Transport::rdma;
-  const auto messages = static_cast<std::uint64_t>(!rdma ? 1 : plan.metric == Metric::latency ? latency_slots(plan) : plan.rdma.qps);
+  const auto streaming = static_cast<std::uint64_t>(rdma ? plan.rdma.qps : 1);
+  const std::uint64_t messages = rdma && plan.metric == Metric::latency ? latency_slots(plan) : streaming;
   // No overflow: message ≤ 2^31 by the limits in use, messages ≤ 2^14, threads ≤ 2^8, all checked before.
   const std::uint64_t least = plan.message_bytes * messages;
   const std::uint64_t working_set = std::min(plan.working_set_bytes.value_or(0), limits.max_memory_bytes + 1);
