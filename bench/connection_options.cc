@@ -1,13 +1,29 @@
 #include "bench/connection_options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cctype>
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "control/token.h"
 
 namespace railgauge::bench {
+namespace {
+
+/// A bare number would be seconds, which nobody means by a latency.
+void check_latency(const std::string& text, const char* option) {
+  if (text.empty()) return;
+  if (std::isalpha(static_cast<unsigned char>(text.back())) == 0)
+    throw Error(ErrorKind::usage, fmt::format("{} {} has no unit: write {}us", option, printable(text), printable(text)));
+  if (parse_duration(text, option) <= std::chrono::nanoseconds::zero())
+    throw Error(ErrorKind::usage, fmt::format("{} {}: use more than 0, or leave it out", option, printable(text)));
+}
+
+}  // namespace
 
 void add_sysroot_option(CLI::App& c, std::string& sysroot, const std::string& group) {
   c.add_option("--sysroot", sysroot, "read host facts under this folder (another host's tree) instead of /; also RAILGAUGE_SYSROOT")->group(group);
@@ -38,8 +54,8 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
     // Refused before anything is measured.
     if (!o.link_gbit_per_s.empty()) parse_rate_gbit_per_s(o.link_gbit_per_s, "--link-gbps");
     if (!o.require_rate.empty()) parse_rate_gbit_per_s(o.require_rate, "--require-rate");
-    if (!o.require_p50.empty()) parse_duration(o.require_p50, "--require-p50");
-    if (!o.require_p99.empty()) parse_duration(o.require_p99, "--require-p99");
+    check_latency(o.require_p50, "--require-p50");
+    check_latency(o.require_p99, "--require-p99");
   });
 }
 

@@ -172,13 +172,14 @@ class GroupRun {
     outcome_.sent_counts = sent.completed;
     outcome_.sent = counted(schedule);
     if (outcome_.fault) return;
-    leave_tallies(sent.completed);
+    leave_tallies(sent.completed, sent.ending == loops::Ending::stopped);
   }
 
-  /// Up to the first that cannot be left; the checker misses it and says so.
-  void leave_tallies(const std::vector<std::uint64_t>& counts) {
+  /// Up to the first that cannot be left; the checker misses it and says so. After a stop the peer may be gone.
+  void leave_tallies(const std::vector<std::uint64_t>& counts, bool stopped) {
+    nanoseconds patience = stopped ? std::min<nanoseconds>(std::chrono::seconds(1), shared_.stall_limit) : shared_.stall_limit;
     for (std::uint32_t lane = 0; lane < counts.size(); ++lane)
-      if (!group_.send_tally(lane, counts[lane], Deadline::after(shared_.stall_limit))) return;
+      if (!group_.send_tally(lane, counts[lane], Deadline::after(patience))) return;
   }
 
   void after_receive(const loops::ReceiveOutcome& received, const loops::Schedule& schedule) {
@@ -235,7 +236,7 @@ class GroupRun {
     outcome_.sent_counts = {found.rounds};
     outcome_.received_counts = {found.rounds};
     if (!asks()) return;
-    if (!outcome_.fault) leave_tallies({found.rounds});
+    if (!outcome_.fault) leave_tallies({found.rounds}, found.ending == loops::Ending::stopped);
     shared_.load_stop.store(true);
     ended_initiating();
   }

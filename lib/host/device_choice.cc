@@ -68,7 +68,7 @@ std::vector<Candidate> active_of(const std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < std::min(candidates.size(), kShown); ++i)
     text += fmt::format("{}{} is {}", i ? "; " : "", candidates[i].name(), why_not_active(*candidates[i].port));
   if (candidates.size() > kShown) text += fmt::format("; and {} more", candidates.size() - kShown);
-  throw Error(ErrorKind::unsupported, fmt::format("no RDMA port is ACTIVE: {}", text));
+  throw Error(ErrorKind::system, fmt::format("no RDMA port is ACTIVE: {}", text));
 }
 
 bool carries_address(const Snapshot& snapshot, const Candidate& c, const std::string& ip) {

@@ -21,8 +21,8 @@ struct DeviceChoice {
 
 /// Chooses RDMA device and port: the user's > the one whose interface carries the control connection's address > the only
 /// ACTIVE one > the fastest ACTIVE one of the peer's link layer (hardware before software, then by name).
-/// Throws Error{usage} for a name or port that is not there (listing those that are) and Error{unsupported} when no device
-/// is present or none can carry traffic, naming state and what mends it.
+/// Throws Error{usage} for a name or port that is not there (listing those that are) , Error{unsupported} when no device
+/// is present and Error{system} when none can carry traffic, naming state and what mends it.
 DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish);
 
 /// The link layer on which two hosts, each with its user's wish, can meet: that of the ports that carry the control connection

@@ -151,11 +151,11 @@ GidChoice choose_gid(const GidQuestion& question) {
   if (question.index || question.ip) return by_user(question);
   if (question.port.link_layer == LinkLayer::infiniband) return for_infiniband(question);
   if (question.port.gids.empty())
-    throw Error(ErrorKind::unsupported,
-                fmt::format("{} has no GID: assign an IP address to its interface", port_name(question)));
+    throw Error(ErrorKind::system, fmt::format("{} has no GID but all-zero ones: give its interface an address, in this network namespace",
+                                               port_name(question)));
   std::vector<Candidate> candidates = candidates_of(question);
   if (candidates.empty())
-    throw Error(ErrorKind::unsupported,
+    throw Error(ErrorKind::system,
                 fmt::format("{} and the peer have no GID of the same RoCE version and address family; here: {}; peer: {}",
                             port_name(question), describe(question.port.gids), describe(question.peer)));
   const Candidate& best = candidates.front();

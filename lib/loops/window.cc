@@ -10,6 +10,9 @@ using transport::Completion;
 
 namespace {
 
+/// What is in flight at a stop arrives within this or, from a peer that is gone, never.
+constexpr nanoseconds kStoppedDrain = std::chrono::seconds(1);
+
 Times times_of(const WindowSettings& settings) {
   Times times = settings.times;
   times.by_count = settings.iterations > 0;
@@ -28,6 +31,7 @@ WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& se
       completions_(kPollBatch),
       stall_ticks_(clock.ticks_of(settings.stall_limit)),
       drain_ticks_(clock.ticks_of(settings.drain_limit)),
+      stopped_drain_ticks_(clock.ticks_of(std::min(settings.drain_limit, kStoppedDrain))),
       step_(std::lcm<std::uint64_t>(settings.post_batch, settings.signal_every)),
       messages_per_tick_(settings.messages_per_s / (clock.ticks_per_ns() * 1e9)),
       courtesy_(settings.yields) {}
@@ -166,7 +170,7 @@ void WindowSender::idle(bool may_sleep) noexcept {
     return end(Ending::stopped);
   }
   // Only what is awaited can be late: an idle lane set has nothing in flight.
-  std::uint64_t limit = state_ == State::draining ? drain_ticks_ : stall_ticks_;
+  std::uint64_t limit = state_ != State::draining ? stall_ticks_ : ending_ == Ending::stopped ? stopped_drain_ticks_ : drain_ticks_;
   if (tick - progress_tick_ < limit) return;
   fail({.what = state_ == State::draining ? Failure::drain : Failure::stalled, .code = 0, .receiving = false, .completion = {}});
 }
@@ -203,9 +207,11 @@ void WindowSender::finish_posted(State state) noexcept {
 }
 
 void WindowSender::fail(const Fault& fault) noexcept {
+  if (state_ == State::draining) drain_ = clock_.duration_of(clock_.now() - drain_tick_);
+  // After a stop the peer may be gone, and what was in flight with it.
+  if (state_ == State::draining && ending_ == Ending::stopped) return end(Ending::stopped);
   fault_ = fault;
   schedule_.finish(counters());
-  if (state_ == State::draining) drain_ = clock_.duration_of(clock_.now() - drain_tick_);
   end(Ending::failed);
 }
 

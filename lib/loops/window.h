@@ -97,6 +97,7 @@ class WindowSender {
   std::vector<transport::Completion> completions_;
   const std::uint64_t stall_ticks_;
   const std::uint64_t drain_ticks_;
+  const std::uint64_t stopped_drain_ticks_;
   const std::uint64_t step_;            ///< lcm of post_batch and signal_every
   std::size_t open_lanes_ = ~std::size_t{0};  ///< lanes that have not reached their limit, once they have one
   const double messages_per_tick_;      ///< 0: not paced

@@ -56,7 +56,11 @@ std::size_t count_words(const Record& record, std::initializer_list<VerdictWord>
 
 std::string reason_of(const Record& record) {
   if (record.error) return record.error->text;
-  return record.outcome == Outcome::partial ? "interrupted" : "nothing was measured";
+  if (record.outcome != Outcome::partial) return "nothing was measured";
+  for (auto last = record.measurements.rbegin(); last != record.measurements.rend(); ++last)
+    if (last->outcome == Outcome::partial || last->outcome == Outcome::failed)
+      if (!last->reason.empty()) return "interrupted: " + last->reason;
+  return "interrupted";
 }
 
 /// Names the reason why nothing was judged, once.

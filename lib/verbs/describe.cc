@@ -223,7 +223,7 @@ PortFacts Device::port_facts(int port) const {
 std::vector<Gid> Device::query_gids(int port) const {
   std::vector<Gid> gids;
   for (const ibv_gid_entry& entry : gid_entries(*this, port)) {
-    if (entry.port_num != static_cast<std::uint32_t>(port)) continue;
+    if (entry.port_num != static_cast<std::uint32_t>(port) || host::is_empty_gid(format_gid(entry.gid))) continue;
     gids.push_back(Gid{.index = static_cast<int>(entry.gid_index),
                        .gid = format_gid(entry.gid),
                        .type = type_of(entry.gid_type),

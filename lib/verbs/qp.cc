@@ -50,18 +50,33 @@ ibv_ah_attr address_of(const PathSettings& path) {
   return address;
 }
 
+/// The largest inline size that create_qp takes, found by halving the gap to one that it refuses; each try is destroyed at
+/// once. Throws when none at all is taken: then the refusal has another reason than inline.
+std::uint32_t most_inline(const QpRequest& request) {
+  create_with_inline(request, 0);
+  std::uint32_t taken = 0;
+  std::uint32_t refused = request.inline_bytes;
+  while (refused - taken > 1) {
+    const std::uint32_t middle = taken + (refused - taken) / 2;
+    try {
+      create_with_inline(request, middle);
+      taken = middle;
+    } catch (const Error&) {
+      refused = middle;
+    }
+  }
+  return taken;
+}
+
 }  // namespace
 
 CreatedQp create_rc_qp(const QpRequest& request) {
-  std::uint32_t inline_bytes = request.inline_bytes;
-  for (;;) {
-    try {
-      return create_with_inline(request, inline_bytes);
-    } catch (const Error&) {
-      // There is no way to ask for the largest inline size but to try. Without inline the refusal has another reason.
-      if (inline_bytes == 0) throw;
-    }
-    inline_bytes /= 2;
+  if (request.inline_bytes == 0) return create_with_inline(request, 0);
+  try {
+    return create_with_inline(request, request.inline_bytes);
+  } catch (const Error&) {
+    // There is no way to ask for the largest inline size but to try.
+    return create_with_inline(request, most_inline(request));
   }
 }
 

@@ -38,6 +38,8 @@ class Usage(RailgaugeTest):
         self.refused("check", "h", "--mtu", "1000", says=["--mtu 1000", "1024"])
         self.refused("check", "h", "--gid-index", "-2", says=["--gid-index -2"])
         self.refused("check", "h", "--streams", "1", says=["streams"])
+        self.refused("check", "h", "--require-p50", "2.5", says=["--require-p50 2.5", "2.5us"])
+        self.refused("check", "h", "--require-p99", "0us", says=["--require-p99 0us"])
         self.refused("check", "h", "--sysroot", "/dev/null", says=["--sysroot /dev/null", "no directory"])
         self.refused("check", "h", "--no-rdma", "--mtu", "1024", says=["--mtu", "--no-rdma"])
         self.refused("check", "h", "--no-tcp", "--streams", "4", says=["--streams", "--no-tcp"])

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <latch>
 #include <memory>
 #include <thread>
 
@@ -38,9 +39,11 @@ class EnginePair {
 
   /// Runs both to the end.
   void run() {
-    std::thread server([this] { server_result = server_->run(server_control); });
-    std::thread client([this] { client_result = client_->run(client_control); });
-    std::thread messenger([this] { carry_messages(); });
+    std::latch all_here(1);  // an engine may take the last thread there is
+    std::thread server([&] { all_here.wait(), server_result = server_->run(server_control); });
+    std::thread client([&] { all_here.wait(), client_result = client_->run(client_control); });
+    std::thread messenger([&] { all_here.wait(), carry_messages(); });
+    all_here.count_down();
     server.join();
     client.join();
     over_ = true;

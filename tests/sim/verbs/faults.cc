@@ -91,8 +91,8 @@ bool parse_message(std::istringstream& words, FaultPlan& plan) {
 
 int event_code(const std::string& name) {
   constexpr const char* kNames[] = {"CQ_ERR",      "QP_FATAL",     "QP_REQ_ERR",  "QP_ACCESS_ERR", "COMM_EST",
-                                    "SQ_DRAINED",  "PATH_MIG",     "PATH_MIG_ERR", "DEVICE_FATAL", "PORT_ERR",
-                                    "PORT_ACTIVE", "LID_CHANGE",   "PKEY_CHANGE", "SM_CHANGE",     "SRQ_ERR",
+                                    "SQ_DRAINED",  "PATH_MIG",     "PATH_MIG_ERR", "DEVICE_FATAL", "PORT_ACTIVE",
+                                    "PORT_ERR", "LID_CHANGE",   "PKEY_CHANGE", "SM_CHANGE",     "SRQ_ERR",
                                     "SRQ_LIMIT",   "LAST_WQE",     "CLIENT_REREGISTER", "GID_CHANGE", "WQ_FATAL"};
   for (int code = 0; code < 20; ++code) {
     if (name == kNames[code]) return code;

@@ -71,12 +71,12 @@ TEST(ChooseDevice, ListsWhatIsThere) {
 }
 
 TEST(ChooseDevice, SaysWhyNoneIsActive) {
-  EXPECT_EQ(message_of(snapshot_of("down_polling"), {}, ErrorKind::unsupported),
+  EXPECT_EQ(message_of(snapshot_of("down_polling"), {}, ErrorKind::system),
             "no RDMA port is ACTIVE: mlx5_0 port 1 is DOWN, physical state Polling (no signal from the other end: check the cable, the "
             "far port, breakout or split, speed and FEC)");
-  EXPECT_THAT(message_of(snapshot_of("disabled"), {}, ErrorKind::unsupported),
+  EXPECT_THAT(message_of(snapshot_of("disabled"), {}, ErrorKind::system),
               AllOf(HasSubstr("DOWN, physical state Disabled"), HasSubstr("switched off on this host")));
-  EXPECT_THAT(message_of(snapshot_of("init_no_sm"), {}, ErrorKind::unsupported),
+  EXPECT_THAT(message_of(snapshot_of("init_no_sm"), {}, ErrorKind::system),
               AllOf(HasSubstr("INIT, physical state LinkUp"), HasSubstr("no subnet manager")));
 }
 

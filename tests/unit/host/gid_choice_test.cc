@@ -123,7 +123,7 @@ TEST(ChooseGid, StaysWithinTheKindsOfThePeer) {
   q.peer = {gid_of(6, "fd00::77", GidType::roce_v2)};
   EXPECT_EQ(choose_gid(q).index, 2);
   q.peer = {gid_of(6, "10.0.0.7", GidType::roce_v1)};
-  EXPECT_THAT(message_of(q, ErrorKind::unsupported), HasSubstr("no GID of the same RoCE version and address family"));
+  EXPECT_THAT(message_of(q, ErrorKind::system), HasSubstr("no GID of the same RoCE version and address family"));
 }
 
 TEST(ChooseGid, PrefersThePeersSubnet) {
@@ -188,8 +188,8 @@ TEST(ChooseGid, NeedsNoneOnInfinibandWithinOneSubnet) {
 }
 
 TEST(ChooseGid, SaysWhatMendsAnEmptyTable) {
-  EXPECT_EQ(message_of(between("empty_gids", "a100_roce"), ErrorKind::unsupported),
-            "mlx5_3 port 1 has no GID: assign an IP address to its interface");
+  EXPECT_EQ(message_of(between("empty_gids", "a100_roce"), ErrorKind::system),
+            "mlx5_3 port 1 has no GID but all-zero ones: give its interface an address, in this network namespace");
 }
 
 TEST(Subnet, MasksAndContains) {

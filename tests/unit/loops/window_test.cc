@@ -242,7 +242,8 @@ TEST_F(WindowLoop, ADeadlineEndsTheDrain) {
     queue.complete_at_most = 0;  // the rest of this signal's twelve stays in flight
   };
   WindowOutcome outcome = run_on(queue, s);
-  EXPECT_EQ(outcome.fault.what, Failure::drain);
+  EXPECT_EQ(outcome.ending, Ending::stopped);  // the peer of a stopped run may be gone: no failure
+  EXPECT_FALSE(outcome.fault);
   EXPECT_GE(outcome.drain, milliseconds(39));  // the limit of 40, from the last completion
   EXPECT_TRUE(measured);
 }
@@ -266,7 +267,9 @@ TEST_F(WindowLoop, AStopIsSeenWhileNothingCompletes) {
   s.stall_limit = std::chrono::seconds(60);
   stop = true;
   WindowOutcome outcome = run_on(queue, s);
-  EXPECT_EQ(outcome.fault.what, Failure::drain);  // bounded by the drain limit, not by the stall limit
+  EXPECT_EQ(outcome.ending, Ending::stopped);
+  EXPECT_FALSE(outcome.fault);
+  EXPECT_LT(outcome.drain, std::chrono::seconds(30));  // bounded by the drain limit, not by the stall limit
 }
 
 TEST_F(WindowLoop, ABrokenDeviceEndsWithoutDrain) {
@@ -291,7 +294,7 @@ TEST_F(WindowLoop, PacesWhatItPosts) {
   EXPECT_EQ(outcome.ending, Ending::finished);
   // 20 ms at 50,000 a second are 1000, less what a preemption at the end may hold back.
   EXPECT_LE(summary.messages, 1001U + static_cast<std::uint64_t>((summary.elapsed - milliseconds(20)).count() / 20'000));
-  EXPECT_GE(summary.messages, 300U);  // what is not sent in time is not made up for, and a sanitizer takes its share
+  EXPECT_GE(summary.messages, 50U);  // what is not sent in time is not made up for, and a sanitizer takes its share
 }
 
 TEST_F(WindowLoop, EventsArmThenPollThenWait) {
