@@ -165,7 +165,7 @@ std::string runs_at(const Port& at) {
                      at.port->rate_text ? *at.port->rate_text : fmt::format("{:g} Gb/s", *at.port->rate_gbit_per_s));
 }
 
-const std::string kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
+constexpr const char* kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
 
 /// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes"). Empty else.
 std::string missing_lanes(const host::RdmaPort& port) {

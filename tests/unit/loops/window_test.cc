@@ -272,6 +272,19 @@ TEST_F(WindowLoop, AStopIsSeenWhileNothingCompletes) {
   EXPECT_LT(outcome.drain, std::chrono::seconds(30));  // bounded by the drain limit, not by the stall limit
 }
 
+TEST_F(WindowLoop, AStopDoesNotWaitForAPeerThatIsGone) {
+  FakeQueue queue;
+  queue.complete_at_most = 0;
+  WindowSettings s = window();
+  s.stall_limit = s.drain_limit = std::chrono::seconds(60);
+  stop = true;
+  auto begin = Clock::now();
+  WindowOutcome outcome = run_on(queue, s);
+  EXPECT_EQ(outcome.ending, Ending::stopped);
+  EXPECT_FALSE(outcome.fault);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));  // a second, not the drain limit
+}
+
 TEST_F(WindowLoop, ABrokenDeviceEndsWithoutDrain) {
   FakeQueue queue;
   queue.complete_at_most = 12;
