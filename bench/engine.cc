@@ -16,9 +16,10 @@ results::ErrorInfo run_error(ErrorKind kind, int code, const std::string& text) 
 }
 
 bool one_host(const host::Snapshot& local, const host::Snapshot& peer, const std::string& local_address, const std::string& peer_address) {
+  if (!local_address.empty() && local_address == peer_address) return true;
+  if (local.boot_id && peer.boot_id) return *local.boot_id == *peer.boot_id;
   // Hosts without a name of their own are all called localhost.
-  const bool one_name = local.hostname == peer.hostname && !local.hostname.empty() && local.hostname != "localhost";
-  return one_name || (!local_address.empty() && local_address == peer_address);
+  return local.hostname == peer.hostname && !local.hostname.empty() && local.hostname != "localhost";
 }
 
 std::optional<host::LinkLayer> link_layer_of(const Standpoint& at) {

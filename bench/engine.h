@@ -74,8 +74,8 @@ struct Standpoint {
   const plan::Placement& wish() const noexcept { return side == Side::client ? plan.client : plan.server; }
 };
 
-/// Both ends run on one host, whose CPUs and NICs they share: by one address of the control connection, or by one hostname
-/// (network namespaces have addresses of their own).
+/// Both ends run on one host, whose CPUs and NICs they share: by one address of the control connection, or by one running
+/// kernel (network namespaces have addresses of their own); where a kernel's boot id is not known, by the hostname.
 bool one_host(const host::Snapshot& local, const host::Snapshot& peer, const std::string& local_address, const std::string& peer_address);
 inline bool one_host(const Standpoint& at) { return one_host(at.local, at.peer, at.local_address, at.peer_address); }
 

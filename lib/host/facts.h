@@ -103,6 +103,7 @@ struct RdmaDevice {
   Fact<int> numa_node;
   Fact<std::string> local_cpulist;
   Fact<std::string> char_device;        ///< "/dev/infiniband/uverbs0" if it can be opened; else the reason
+  Fact<int> max_qp_depth;               ///< most requests outstanding on a QP (max_qp_wr); only verbs knows it
   bool software = false;                ///< rxe, siw: no hardware verdict
   bool simulated = false;               ///< a stand-in that says so in its firmware string
   std::vector<std::string> netdevs;
@@ -136,6 +137,7 @@ struct Snapshot {
   std::string os;                       ///< PRETTY_NAME of os-release
   std::string kernel;                   ///< "6.1.0-25-amd64"
   std::string machine;                  ///< "x86_64"
+  Fact<std::string> boot_id;            ///< random, new at each boot: tells running kernels apart, whatever their names
   Fact<std::string> kernel_command_line;
   Fact<std::string> cpu_model;
   Fact<std::string> microcode;

@@ -183,6 +183,7 @@ void read_software(const Root& root, Snapshot& snapshot) {
   snapshot.os = read_os(root);
   snapshot.kernel = root.text("/proc/sys/kernel/osrelease").value.value_or("");
   snapshot.machine = root.live() ? live_machine() : root.text("/proc/sys/kernel/arch").value.value_or("");
+  snapshot.boot_id = root.text("/proc/sys/kernel/random/boot_id");
   snapshot.kernel_command_line = root.text("/proc/cmdline");
   snapshot.product_name = root.text("/sys/class/dmi/id/product_name");
   snapshot.bios_version = root.text("/sys/class/dmi/id/bios_version");

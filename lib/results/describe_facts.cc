@@ -99,6 +99,7 @@ void describe(results::Io& io, RdmaDevice& device) {
   io.field("numa_node", device.numa_node);
   io.field("local_cpulist", device.local_cpulist);
   io.field("char_device", device.char_device);
+  io.field("max_qp_depth", device.max_qp_depth, 1);
   io.field("software", device.software);
   io.field("simulated", device.simulated);
   io.field("netdevs", device.netdevs);
@@ -128,6 +129,7 @@ void describe(results::Io& io, Snapshot& facts) {
   io.field("os", facts.os);
   io.field("kernel", facts.kernel);
   io.field("machine", facts.machine);
+  io.field("boot_id", facts.boot_id);
   io.field("kernel_command_line", facts.kernel_command_line);
   describe_system(io, facts);
   describe_numa(io, facts.numa_cpulists);

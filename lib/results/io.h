@@ -38,6 +38,9 @@ class Io {
   /// Reading: the keys of the object here. Writing: nothing.
   virtual std::vector<std::string> keys() = 0;
 
+  /// Reading: whether the object here has that key. Writing: true.
+  virtual bool has(const std::string& key) const = 0;
+
   // Other places; each is left with leave().
   virtual void enter(const std::string& key) = 0;
   virtual void enter(std::size_t index) = 0;
@@ -47,6 +50,8 @@ class Io {
   /// Throws: `place`: expected `wanted`, found ….
   [[noreturn]] virtual void fail(const std::string& wanted) const = 0;
 
+  /// One key of the object here. A key that may be null (std::optional, Fact, Value) may also be missing when reading, and
+  /// is absent then: a record of an older minor version, which did not have it yet. Any other key has to be there.
   template <typename T, typename... Range>
   void field(const std::string& key, T& value, Range... range);
   /// A choice among words, all of them given.
@@ -93,6 +98,11 @@ void transfer(Io& io, T& value) {
   describe(io, value);
 }
 
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
 /// A quotient by zero or the like: not known, and JSON has no word for it.
 template <typename T>
 bool is_no_number(const std::optional<T>& value) {
@@ -132,6 +142,11 @@ void transfer(Io& io, std::map<std::string, T>& values) {
 /// `"key": number`, or `"key": null, "key_reason": "why"`.
 template <typename T, typename... Range>
 void transfer_with_reason(Io& io, const std::string& key, std::optional<T>& value, std::string& reason, Range... range) {
+  if (!io.has(key)) {
+    value.reset();
+    reason = "not in the document: it is older than this fact";
+    return;
+  }
   if (is_no_number(value)) reason = "not a finite number";
   io.enter(key);
   transfer(io, value, range...);
@@ -150,6 +165,12 @@ void Io::field(const std::string& key, T& value, Range... range) {
   if constexpr (requires { transfer_with_reason(*this, key, value.value, value.reason, range...); }) {
     transfer_with_reason(*this, key, value.value, value.reason, range...);
   } else {
+    if constexpr (is_optional<T>) {
+      if (!has(key)) {
+        value.reset();
+        return;
+      }
+    }
     enter(key);
     transfer(*this, value, range...);
     leave();

@@ -163,6 +163,7 @@ void describe_opened(const Device& device, RdmaDevice& facts) {
   const char* node = device.context()->device->dev_name;
   facts.char_device = *node != '\0' ? Fact<std::string>::of(std::string("/dev/infiniband/") + node)
                                    : Fact<std::string>::missing("libibverbs names no device node");
+  facts.max_qp_depth = Fact<int>::of(limits.max_qp_wr);
   facts.software = device.software();
   facts.simulated = device.simulated();
   for (int port = 1; port <= limits.phys_port_cnt; ++port) facts.ports.push_back(describe_port(device, port));
@@ -198,6 +199,7 @@ void merge_device(RdmaDevice& device, const RdmaDevice& seen) {
   prefer_known(device.sys_image_guid, seen.sys_image_guid);
   prefer_known(device.node_type, seen.node_type);
   device.char_device = seen.char_device;
+  prefer_known(device.max_qp_depth, seen.max_qp_depth);
   device.software = device.software || seen.software;
   device.simulated = device.simulated || seen.simulated;
   if (device.netdevs.empty()) device.netdevs = seen.netdevs;
@@ -253,12 +255,21 @@ std::vector<RdmaDevice> describe_devices() noexcept {
   return all;
 }
 
+std::optional<std::string> unexplained_stand_in(const RdmaDevice& device) {
+  const std::string firmware = device.firmware.value.value_or("unknown");
+  if (!device.simulated || firmware.rfind("simulated", 0) == 0) return std::nullopt;
+  return fmt::format("{} is taken for a stand-in: libibverbs opens it (firmware {}), but /sys/class/infiniband has no {}; if it is hardware, mount "
+                     "the /sys of its network namespace (container: -v /sys:/sys)",
+                     device.name, firmware, device.name);
+}
+
 void merge_into(host::Snapshot& snapshot) {
   for (const RdmaDevice& seen : describe_devices()) {
     auto& known = snapshot.rdma_devices;
     auto same = std::find_if(known.begin(), known.end(), [&](const RdmaDevice& d) { return d.name == seen.name; });
     if (same == known.end()) known.push_back(seen);
     else merge_device(*same, seen);
+    if (auto warning = unexplained_stand_in(seen)) snapshot.warnings.push_back(*warning);
   }
 }
 

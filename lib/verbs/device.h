@@ -68,8 +68,12 @@ class ProtectionDomain {
 /// with the reason in char_device. Never throws; empty when libibverbs sees none.
 std::vector<host::RdmaDevice> describe_devices() noexcept;
 
+/// Why a device of describe_devices() counts as simulated although its firmware does not say so; nothing for any other.
+std::optional<std::string> unexplained_stand_in(const host::RdmaDevice& device);
+
 /// Completes a snapshot by what only verbs knows (active and largest MTU, simulated) and by what sysfs lacks (state, rate,
-/// GIDs; whole devices, for stand-ins). What sysfs said stays.
+/// GIDs; whole devices, for stand-ins). What sysfs said stays. Adds
+/// the warning of unexplained_stand_in.
 void merge_into(host::Snapshot& snapshot);
 
 /// 4096 for IBV_MTU_4096, …

@@ -59,6 +59,7 @@ host::RdmaDevice nic(int number) {
   device.numa_node = Fact<int>::of(1);
   device.local_cpulist = Text::of("32-63");
   device.char_device = Text::of("/dev/infiniband/uverbs2");
+  device.max_qp_depth = Fact<int>::of(32768);
   device.netdevs = {"eth2"};
   device.pci = pci_path("0000:41:00.0");
   device.ports = {roce_port(number)};
@@ -86,6 +87,7 @@ void fill_system(host::Snapshot& facts) {
   facts.os = "Debian GNU/Linux 12 (bookworm)";
   facts.kernel = "6.1.0-25-amd64";
   facts.machine = "x86_64";
+  facts.boot_id = Text::of("6f1c0d9e-52b7-4c0a-9d0e-3b1f2a7c8e55");
   facts.kernel_command_line = Text::of("BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet iommu=pt");
   facts.cpu_model = Text::of("Intel(R) Xeon(R) Platinum 8462Y+");
   facts.microcode = Text::of("0x2b000590");
@@ -125,6 +127,7 @@ results::Node gpu_host(const std::string& role, const std::string& name, int num
   results::Node out = node(role, "node-12");
   out.facts.hostname = name;
   fill_system(out.facts);
+  if (role == "server") out.facts.boot_id = Text::of("0b7e4a11-93cc-4f58-8a2d-d4e6f7081929");
   out.facts.rdma_devices = {nic(number)};
   out.facts.netdevs = {interface_400g(number)};
   return out;
@@ -137,6 +140,7 @@ results::Node simulated_host(const std::string& role, const std::string& name, i
   device.name = "sim0";
   device.firmware = Text::of("simulated 1.0");
   device.simulated = true;
+  out.facts.boot_id = Text::of("6f1c0d9e-52b7-4c0a-9d0e-3b1f2a7c8e55");  // both ends on one host
   device.driver = Text::missing("simulated");
   device.pci = host::PciPath{};
   device.pci.id = Text::missing("not a PCI device");
@@ -147,6 +151,7 @@ results::Node container(const std::string& role, const std::string& name) {
   results::Node out = node(role, "192.0.2.77");
   out.environment.clear();
   out.facts.hostname = name;
+  out.facts.boot_id = Text::missing("absent");
   out.facts.os = "Debian GNU/Linux 13 (trixie)";
   out.facts.kernel = "6.12.41";
   out.facts.machine = "aarch64";

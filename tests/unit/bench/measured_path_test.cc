@@ -63,7 +63,7 @@ TEST(NicOf, OneNicHasOneKeyByWhateverName) {
   EXPECT_EQ(nic(plan::Transport::tcp, "198.51.100.1").key, "tcp");
 }
 
-TEST(OneHost, IsToldByAddressOrName) {
+TEST(OneHost, IsToldByAddressOrNameWhereTheKernelIsNotKnown) {
   const auto alpha = two_nics();
   auto other = alpha;
   EXPECT_TRUE(one_host(alpha, other, "192.0.2.1", "192.0.2.2"));  // two namespaces
@@ -71,6 +71,17 @@ TEST(OneHost, IsToldByAddressOrName) {
   EXPECT_FALSE(one_host(alpha, other, "192.0.2.1", "192.0.2.2"));
   EXPECT_TRUE(one_host(alpha, other, "127.0.0.1", "127.0.0.1"));
   EXPECT_FALSE(one_host({}, {}, "", ""));
+}
+
+TEST(OneHost, IsToldByTheKernelBeforeTheName) {
+  auto alpha = two_nics();
+  auto other = alpha;
+  alpha.boot_id = host::Fact<std::string>::of("6f1c0d9e-52b7-4c0a-9d0e-3b1f2a7c8e55");
+  other.boot_id = host::Fact<std::string>::of("0b7e4a11-93cc-4f58-8a2d-d4e6f7081929");
+  EXPECT_FALSE(one_host(alpha, other, "192.0.2.1", "192.0.2.2"));  // two hosts of one name
+  other.boot_id = alpha.boot_id;
+  other.hostname = "container-3";
+  EXPECT_TRUE(one_host(alpha, other, "192.0.2.1", "192.0.2.2"));
 }
 
 }  // namespace

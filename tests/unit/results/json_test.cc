@@ -219,17 +219,6 @@ TEST(Reader, SurvivesHostileText) {
   EXPECT_EQ(data_error([&] { plan_from_json("[" + std::string(4'000'001, ',') + "]"); }), "plan: more than 4000000 values");
 }
 
-TEST(RecordReader, RefusesOtherMajorVersionsBySayingSo) {
-  json record = json::parse(record_to_json([] { Record r; r.schema = kSchemaId; return r; }()));
-  EXPECT_EQ(data_error([&] { record_from_json(record.dump()); }), "accepted");
-  record["schema"] = "https://railgauge.invalid/schema/record-1.37.json";
-  EXPECT_EQ(data_error([&] { record_from_json(record.dump()); }), "accepted");
-  record["schema"] = "https://railgauge.invalid/schema/record-2.0.json";
-  EXPECT_EQ(data_error([&] { record_from_json(record.dump()); }), "record: its schema is of major version 2, this program reads major version 1");
-  record["schema"] = "something";
-  EXPECT_EQ(data_error([&] { record_from_json(record.dump()); }), "record: schema \"something\" is no railgauge record");
-}
-
 TEST(ReadRecord, NamesTheFile) {
   try {
     read_record("/nonexistent/r.json");
