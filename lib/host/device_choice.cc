@@ -58,7 +58,7 @@ std::vector<Candidate> candidates_of(const Snapshot& snapshot, const DeviceWish&
 }
 
 /// The ports that can carry traffic; throws with the state of each and what mends it when there is none.
-std::vector<Candidate> active_of(const std::vector<Candidate>& candidates) {
+std::vector<Candidate> active_of(const std::string& hostname, const std::vector<Candidate>& candidates) {
   constexpr std::size_t kShown = 4;
   std::vector<Candidate> active;
   for (const Candidate& c : candidates)
@@ -66,9 +66,9 @@ std::vector<Candidate> active_of(const std::vector<Candidate>& candidates) {
   if (!active.empty()) return active;
   std::string text;
   for (std::size_t i = 0; i < std::min(candidates.size(), kShown); ++i)
-    text += fmt::format("{}{} is {}", i ? "; " : "", candidates[i].name(), why_not_active(*candidates[i].port));
+    text += fmt::format("{}{} is {}", i ? "; " : "", candidates[i].name(), why_not_active(hostname, *candidates[i].device, *candidates[i].port));
   if (candidates.size() > kShown) text += fmt::format("; and {} more", candidates.size() - kShown);
-  throw Error(ErrorKind::system, fmt::format("no RDMA port is ACTIVE: {}", text));
+  throw Error(ErrorKind::system, fmt::format("no RDMA port is ACTIVE{}: {}", hostname.empty() ? std::string() : " on " + hostname, text));
 }
 
 bool carries_address(const Snapshot& snapshot, const Candidate& c, const std::string& ip) {
@@ -132,28 +132,43 @@ DeviceChoice fastest(std::vector<Candidate> active, const DeviceWish& wish) {
   return {best.device->name, best.port->port, reason};
 }
 
+/// A port, and where it is.
+struct Located {
+  const std::string& hostname;
+  const RdmaDevice& device;
+  const RdmaPort& port;
+  std::string host() const { return hostname.empty() ? "its host" : hostname; }
+};
+
+/// What switches a port on: an Ethernet port follows its interface, an InfiniBand port has none that must be up.
+std::string switch_on(const Located& at) {
+  if (at.port.link_layer == LinkLayer::infiniband)
+    return fmt::format("`mlxlink -d {} -a UP`, or `ibportstate -C {} -P {} -D 0 {} enable`", at.device.name, at.device.name, at.port.port, at.port.port);
+  return fmt::format("`ip link set {} up`", at.device.netdevs.empty() ? "IF" : at.device.netdevs.front());
+}
+
+/// The hints of host-facts.md 2.1. Disabled is this end, Polling the cable or the other end (field case F79).
+std::string hint_for(const Located& at, const std::string& state, const std::string& physical) {
+  bool infiniband = at.port.link_layer == LinkLayer::infiniband;
+  if (physical == "Polling")
+    return fmt::format("no signal reaches {}: check the cable, the far port, breakout or split, speed and FEC", at.host());
+  if (physical == "Disabled") return fmt::format("switched off on {}, there: {}", at.host(), switch_on(at));
+  if (infiniband && (state == "INIT" || state == "ARMED" || physical == "LinkUp"))
+    return "no subnet manager has configured this port: start opensm or UFM";
+  if (state == "INIT" || state == "ARMED") return fmt::format("the interface is not up yet, on {}: {}", at.host(), switch_on(at));
+  if (physical == "LinkUp") return fmt::format("the link is up, the port is not, on {}: {}", at.host(), switch_on(at));
+  if (physical == "PortConfigurationTraining" || physical == "LinkErrorRecovery")
+    return "the link does not finish training: reseat or replace the cable";
+  return fmt::format("see dmesg on {}", at.host());
+}
+
 }  // namespace
 
-std::string why_not_active(const RdmaPort& port) {
+std::string why_not_active(const std::string& hostname, const RdmaDevice& device, const RdmaPort& port) {
   if (is_active(port)) return {};
   std::string state = port.state ? *port.state : "of unknown state (" + port.state.reason + ")";
   std::string physical = port.physical_state ? *port.physical_state : "unknown (" + port.physical_state.reason + ")";
-  std::string hint;
-  if (physical == "Polling") {
-    hint = "no signal from the other end: check the cable, the far port, breakout or split, speed and FEC";
-  } else if (physical == "Disabled") {
-    hint = "switched off on this host: `ip link set IF up`, or `mlxlink -d DEV -a UP`";
-  } else if (state == "INIT" || state == "ARMED") {
-    hint = port.link_layer == LinkLayer::ethernet ? "the interface is not up yet: `ip link set IF up`"
-                                                  : "no subnet manager has configured this port: start opensm or UFM";
-  } else if (physical == "LinkUp") {
-    hint = "the link is up, the port is not: `ip link set IF up`";
-  } else if (physical == "PortConfigurationTraining" || physical == "LinkErrorRecovery") {
-    hint = "the link does not finish training: reseat or replace the cable";
-  } else {
-    hint = "see dmesg";
-  }
-  return fmt::format("{}, physical state {} ({})", state, physical, hint);
+  return fmt::format("{}, physical state {} ({})", state, physical, hint_for({hostname, device, port}, state, physical));
 }
 
 std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
@@ -177,7 +192,7 @@ std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish
 }
 
 DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish) {
-  std::vector<Candidate> active = active_of(candidates_of(snapshot, wish));
+  std::vector<Candidate> active = active_of(snapshot.hostname, candidates_of(snapshot, wish));
   if (wish.device && (wish.port || active.size() == 1)) {
     const Candidate& c = active.front();
     return {c.device->name, c.port->port, fmt::format("{} ({}): asked for", c.name(), rate_words(*c.port))};

@@ -30,7 +30,7 @@ DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish);
 std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
                                            const DeviceWish& wish_of_other);
 
-/// Why a port cannot carry traffic and what mends it; empty when it is ACTIVE.
-std::string why_not_active(const RdmaPort& port);
+/// Why a port of `device` cannot carry traffic and what mends it there, in words that hold on any host; empty when it is ACTIVE.
+std::string why_not_active(const std::string& hostname, const RdmaDevice& device, const RdmaPort& port);
 
 }  // namespace railgauge::host

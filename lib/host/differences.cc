@@ -67,11 +67,15 @@ Fact<std::string> driver_version(const Side& s) {
   return name ? value_in(s.snapshot.modules, name.value->c_str()) : name;
 }
 Fact<std::string> link_layer(const Side& s) { return s.port ? Fact<std::string>::of(name_of(s.port->link_layer)) : none(); }
+/// The number, not its words: 200 Gb/s is 4X HDR here and 2X NDR there.
 Fact<std::string> rate(const Side& s) {
-  if (s.port) return s.port->rate_text;
-  if (!s.netdev) return none();
-  const Fact<double>& speed = s.netdev->speed_gbit_per_s;
+  if (!s.port && !s.netdev) return none();
+  const Fact<double>& speed = s.port ? s.port->rate_gbit_per_s : s.netdev->speed_gbit_per_s;
   return speed ? Fact<std::string>::of(fmt::format("{} Gb/s", *speed)) : none(speed.reason.c_str());
+}
+Fact<std::string> lanes(const Side& s) {
+  if (!s.port || !s.port->width || !s.port->speed) return none("unknown");
+  return Fact<std::string>::of(fmt::format("{}X {}", *s.port->width, *s.port->speed));
 }
 Fact<std::string> pcie_link(const Side& s) {
   const PciPath* pci = pci_of(s);
@@ -111,6 +115,7 @@ std::vector<Line> path_lines() {
       {"driver version", Matters::no, driver_version},
       {"link layer", Matters::rdma, link_layer},
       {"link rate", Matters::both, rate},
+      {"lanes of the link", Matters::no, lanes},
       {"active MTU", Matters::rdma, [](const Side& s) { return s.port ? text(s.port->active_mtu_bytes) : none(); }},
       {"interface MTU", Matters::both, [](const Side& s) { return s.netdev ? text(s.netdev->mtu_bytes) : none(); }},
       {"GID type", Matters::rdma, [](const Side& s) { return s.gid ? Fact<std::string>::of(name_of(s.gid->type)) : none(); }},

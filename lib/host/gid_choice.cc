@@ -147,6 +147,8 @@ std::string reason_for(const GidQuestion& q, const Candidate& best, std::size_t 
 
 }  // namespace
 
+bool is_routable_roce(const Gid& gid) { return gid.type == GidType::roce_v2 && !is_link_local(gid); }
+
 GidChoice choose_gid(const GidQuestion& question) {
   if (question.index || question.ip) return by_user(question);
   if (question.port.link_layer == LinkLayer::infiniband) return for_infiniband(question);

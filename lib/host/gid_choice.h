@@ -7,6 +7,9 @@
 
 namespace railgauge::host {
 
+/// RoCE v2 with an address that is not link-local: reaches the peer through any router, and switches mark it for ECN.
+bool is_routable_roce(const Gid& gid);
+
 /// What the choice of a GID rests on.
 struct GidQuestion {
   std::string device;                   ///< for messages: "mlx5_0"

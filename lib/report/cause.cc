@@ -26,8 +26,16 @@ bool is_physical(std::string_view name) {
   return contains(name, "symbol") || contains(name, "err_lane") || contains(name, "carrier") || contains(name, "signal_integrity");
 }
 
+const std::string& name_of(const SideResult& side) { return side.host.empty() ? side.role : side.host; }
+
+/// "mlx5_2/1 on node-07"
+std::string port_name(const SideResult& side) {
+  if (!side.placement.device) return name_of(side);
+  return fmt::format("{}/{} on {}", *side.placement.device, side.placement.port.value_or(1), name_of(side));
+}
+
 std::string moved_text(const SideResult& side, const CounterDelta& counter) {
-  return fmt::format("{} +{} on {}", counter.name, *counter.delta, side.host.empty() ? side.role : side.host);
+  return fmt::format("{} +{} on {}", counter.name, *counter.delta, name_of(side));
 }
 
 struct Moved {
@@ -92,119 +100,18 @@ std::string limiter_of(const Measurement& measurement) {
   return {};
 }
 
-const host::RdmaDevice* device_of(const results::Node& node, const SideResult& side) {
-  for (const host::RdmaDevice& device : node.facts.rdma_devices)
-    if (side.placement.device && device.name == *side.placement.device) return &device;
-  return nullptr;
-}
-
-/// The interface below a RoCE device: of the GID in use, else the device's first.
-std::string netdev_of(const host::RdmaDevice& device, const SideResult& side) {
-  for (const host::RdmaPort& port : device.ports)
-    for (const host::Gid& gid : port.gids)
-      if (side.placement.gid_index && gid.index == *side.placement.gid_index && gid.netdev) return *gid.netdev;
-  return device.netdevs.empty() ? std::string() : device.netdevs.front();
-}
-
-/// The MTU commands of the hosts whose interface is smaller than RoCE path MTU 4096 needs.
-std::vector<std::string> mtu_remedies(const Measurement& measurement, const Record& record) {
-  // 4096 B and the 96 B the kernel takes off for headers (include/rdma/ib_addr.h, iboe_get_mtu).
-  constexpr int kNeeded = 4192;
-  std::vector<std::string> out;
-  for (const results::Node& node : record.nodes) {
-    const SideResult* side = side_of(measurement, node.role);
-    const host::RdmaDevice* device = side ? device_of(node, *side) : nullptr;
-    if (!device) continue;
-    std::string name = netdev_of(*device, *side);
-    for (const host::Netdev& netdev : node.facts.netdevs)
-      if (netdev.name == name && netdev.mtu_bytes && *netdev.mtu_bytes < kNeeded)
-        out.push_back(fmt::format("on {}: `ip link set {} mtu 9000` (now {}; RoCE needs {} for path MTU 4096), the switch ports as well",
-                                  node.facts.hostname, name, *netdev.mtu_bytes, kNeeded));
+/// A port that went down, came up or changed its speed while it was measured (field case F60), whatever its counters show.
+LinkState state_by_events(const Measurement& measurement) {
+  LinkState state;
+  for (const SideResult& side : measurement.sides) {
+    std::string said;
+    for (const std::string& event : side.events)
+      if (is_port_event(event)) said += (said.empty() ? "" : ", ") + event;
+    if (said.empty()) continue;
+    state.cleanliness = Cleanliness::dirty;
+    state.sentence += fmt::format("{}the link of {} changed during the run: {}", state.sentence.empty() ? "" : "; ", port_name(side), said);
   }
-  if (out.empty()) out.emplace_back("set the path MTU to 4096 on both ports and the switches between them");
-  return out;
-}
-
-/// Links of the path that could run faster or wider than they do.
-std::vector<std::string> pcie_remedies(const std::string& term, const Record& record) {
-  std::vector<std::string> out;
-  for (const results::Node& node : record.nodes)
-    for (const host::RdmaDevice& device : node.facts.rdma_devices)
-      for (const host::PciLink& link : device.pci.links) {
-        if (!contains(term, link.address) || !contains(term, node.facts.hostname)) continue;
-        if (!link.current_gt_per_s || !link.current_width || !link.max_gt_per_s || !link.max_width) continue;
-        if (*link.current_gt_per_s >= *link.max_gt_per_s && *link.current_width >= *link.max_width) continue;
-        out.push_back(fmt::format(
-            "{} on {} runs at {:g} GT/s x{} and could run at {:g} GT/s x{}: reseat the card, try another slot, look at the riser",
-            link.address, node.facts.hostname, *link.current_gt_per_s, *link.current_width, *link.max_gt_per_s, *link.max_width));
-      }
-  return out;
-}
-
-struct Port {
-  const results::Node* node;
-  const host::RdmaDevice* device;
-  const host::RdmaPort* port;
-};
-
-/// The RDMA ports a measurement used, as their hosts describe them.
-std::vector<Port> ports_of(const Measurement& measurement, const Record& record) {
-  std::vector<Port> out;
-  for (const results::Node& node : record.nodes) {
-    const SideResult* side = side_of(measurement, node.role);
-    const host::RdmaDevice* device = side ? device_of(node, *side) : nullptr;
-    if (!device) continue;
-    for (const host::RdmaPort& port : device->ports)
-      if (port.port == side->placement.port) out.push_back({&node, device, &port});
-  }
-  return out;
-}
-
-std::string runs_at(const Port& at) {
-  return fmt::format("{} port {} on {} runs at {}", at.device->name, at.port->port, at.node->facts.hostname,
-                     at.port->rate_text ? *at.port->rate_text : fmt::format("{:g} Gb/s", *at.port->rate_gbit_per_s));
-}
-
-constexpr const char* kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
-
-/// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes"). Empty else.
-std::string missing_lanes(const host::RdmaPort& port) {
-  constexpr int kLanes = 4;
-  bool narrow = port.link_layer == host::LinkLayer::infiniband && port.width && *port.width < kLanes;
-  return narrow ? fmt::format(": {} of {} lanes", *port.width, kLanes) : std::string();
-}
-
-/// A port whose own rate is below what the user said the link carries: nothing else needs explaining.
-Cause slower_port(const Measurement& measurement, const Record& record) {
-  auto expected = measurement.expectation.gbit_per_s();
-  for (const Port& at : ports_of(measurement, record)) {
-    if (!expected || !at.port->rate_gbit_per_s || *at.port->rate_gbit_per_s >= *expected) continue;
-    return {fmt::format("{}{}, less than the rate given", runs_at(at), missing_lanes(*at.port)), {missing_lanes(*at.port).empty() ? "see the rate of the switch's port and of the cable" : kLanesRemedy}};
-  }
-  return {};
-}
-
-/// A port that lost lanes, where the expectation has followed it.
-Cause narrow_port(const Measurement& measurement, const Record& record) {
-  auto expected = measurement.expectation.gbit_per_s();
-  for (const Port& at : ports_of(measurement, record)) {
-    std::string lanes = missing_lanes(*at.port);
-    if (lanes.empty() || !at.port->rate_gbit_per_s || !expected || *at.port->rate_gbit_per_s < *expected) continue;
-    return {runs_at(at) + lanes, {kLanesRemedy}};
-  }
-  return {};
-}
-
-const rates::Term* limiting_term(const rates::Expectation& expectation) {
-  return expectation.limiting && *expectation.limiting < expectation.terms.size() ? &expectation.terms[*expectation.limiting] : nullptr;
-}
-
-/// The smallest term about a port: what the link would carry were it not for the slot.
-const rates::Term* port_term(const rates::Expectation& expectation) {
-  const rates::Term* smallest = nullptr;
-  for (const rates::Term& term : expectation.terms)
-    if (!term.informational && !starts_with(term.name, "PCIe") && (!smallest || term.gbit_per_s < smallest->gbit_per_s)) smallest = &term;
-  return smallest;
+  return state;
 }
 
 }  // namespace
@@ -213,7 +120,7 @@ std::optional<std::string> mismatch_text(const Measurement& measurement) {
   for (const SideResult& side : measurement.sides) {
     if (!side.verification || side.verification->mismatched_bytes == 0) continue;
     const results::Verification& found = *side.verification;
-    std::string text = fmt::format("data on {} is wrong: {} of {} bytes checked differ", side.host.empty() ? side.role : side.host,
+    std::string text = fmt::format("data on {} is wrong: {} of {} bytes checked differ", name_of(side),
                                    found.mismatched_bytes, found.checked_bytes);
     if (found.first_offset) text += fmt::format(", first at offset {}", *found.first_offset);
     if (found.expected && found.found) text += fmt::format(": expected 0x{:02x}, found 0x{:02x}", *found.expected, *found.found);
@@ -222,8 +129,12 @@ std::optional<std::string> mismatch_text(const Measurement& measurement) {
   return std::nullopt;
 }
 
+bool is_port_event(std::string_view event) {
+  return starts_with(event, "PORT_ERR") || starts_with(event, "PORT_ACTIVE") || starts_with(event, "DEVICE_SPEED_CHANGE");
+}
+
 LinkState link_state(const Measurement& measurement) {
-  LinkState worst;
+  LinkState worst = state_by_events(measurement);
   for (const SideResult& side : measurement.sides) {
     for (const CounterDelta& counter : side.counters) {
       if (!moved(counter)) continue;
@@ -258,7 +169,7 @@ Cause cpu_contention(const Measurement& measurement) {
   }
   if (where == nullptr) return {};
   return {fmt::format("CPU contention: a measuring thread on {} was ready to run but had no CPU for {:.0f} % of the time",
-                      where->host.empty() ? where->role : where->host, 100 * worst),
+                      name_of(*where), 100 * worst),
           {"stop what else runs on that host, or give the threads CPUs of their own (--cpu, fewer --threads and --streams)"}};
 }
 
@@ -271,7 +182,7 @@ bool one_port(const Measurement& measurement) {
 }
 
 Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& record) {
-  if (Cause cause = slower_port(measurement, record); !cause.sentence.empty()) return cause;
+  if (Cause cause = cause_in_port_rate(measurement, record); !cause.sentence.empty()) return cause;
   if (record.same_host && measurement.plan.transport == plan::Transport::rdma && measurement.plan.direction == plan::Direction::both && one_port(measurement))
     return {"both ends are on one host: the two directions share its port", {}};
   // Before the counters: a thread without a CPU looks like a slow receiver to the network.
@@ -294,27 +205,6 @@ Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& recor
   bool counted = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const SideResult& side) { return !side.counters.empty(); });
   return {counted ? "no counter of loss, pause or congestion moved" : "no counters could be read",
           {"check CPU frequency and NUMA placement of both ends, then --depth and --qps"}};
-}
-
-Cause cause_of_low_expectation(const Measurement& measurement, const Record& record) {
-  const rates::Expectation& expectation = measurement.expectation;
-  const rates::Term* limit = limiting_term(expectation);
-  if (!limit) return {};
-  if (starts_with(limit->name, "port"))
-    if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
-  const rates::Term* port = port_term(expectation);
-  if (starts_with(limit->name, "PCIe") && port) {
-    return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),
-            pcie_remedies(limit->name, record)};
-  }
-  for (const rates::Term& better : expectation.terms) {
-    if (!better.informational || better.gbit_per_s <= limit->gbit_per_s) continue;
-    double share = 100.0 * (better.gbit_per_s - limit->gbit_per_s) / better.gbit_per_s;
-    if (share < 1) continue;
-    return {fmt::format("path MTU costs {:.1f} % ({:.1f} Gbit/s; {} could carry {:.1f})", share, limit->gbit_per_s, better.name, better.gbit_per_s),
-            mtu_remedies(measurement, record)};
-  }
-  return {};
 }
 
 }  // namespace railgauge::report

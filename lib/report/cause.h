@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record.h"
@@ -21,16 +22,25 @@ std::optional<std::string> mismatch_text(const results::Measurement& measurement
 enum class Cleanliness { clean, suspicious, dirty };
 struct LinkState {
   Cleanliness cleanliness = Cleanliness::clean;
-  std::string sentence;  ///< the counter, by how much, on which host, what it means
+  std::string sentence;  ///< the events, or the counter, by how much and what it means; on which host
 };
-/// dirty: the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
+/// dirty: the port flapped (by its events, which come first), the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
 LinkState link_state(const results::Measurement& measurement);
 
 /// A measuring thread that was ready to run but had no CPU for more than 5 % of the run, named with its host. Empty else.
 Cause cpu_contention(const results::Measurement& measurement);
 
-/// Why bandwidth is lower than expected: a port slower than the rate the user gave, else what moved (pauses, congestion, loss)
-/// and the TCP limiter.
+/// An event of SideResult::events that tells that the port in use went down, came up or changed its speed.
+bool is_port_event(std::string_view event);
+
+/// A port whose own rate is below what the user said the link carries: nothing else needs explaining. Empty else.
+Cause cause_in_port_rate(const results::Measurement& measurement, const results::Record& record);
+
+/// RoCE addressed by a RoCE v1 or link-local GID on either host: not routed, another switch or subnet drops it (field case
+/// F28), and the index that the port has instead. Empty else.
+Cause cause_in_gids(const results::Measurement& measurement, const results::Record& record);
+
+/// Why bandwidth is lower than expected: cause_in_port_rate, else what moved (pauses, congestion, loss) and the TCP limiter.
 Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record);
 
 /// What limits the expectation itself when that is not the port at its best: lost lanes, the PCIe link, the path MTU. Empty else.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
+#include "base/units.h"
 #include "report/cause.h"
 
 namespace railgauge::report {
@@ -18,6 +20,12 @@ using results::VerdictWord;
 /// No published run of a healthy link shows one QP below 55 % of it (nccl-facts.md 4.2: 55 to 71 % of 400G); less than half
 /// is not explained by there being one QP.
 constexpr double kOneQpFloor = 0.50;
+/// A bandwidth or rate measured for a second is long enough: below it, cold start and one-off stalls weigh in the figure
+/// (field case F85: perftest runs of under 1 s read far below the link; the default window is 1 s).
+/// A tenth less, since a window of a second may end a little early.
+constexpr std::chrono::milliseconds kLongEnough{900};
+/// Own choice: a shorter one may still be judged by its steadiness. The windows of `check --quick` are 300 ms.
+constexpr std::chrono::milliseconds kShortest{250};
 /// A tail this far from the median is worth a sentence: C-states and frequency steps show as 5 to 50 times the median.
 constexpr double kLongTail = 5.0;
 
@@ -36,9 +44,24 @@ Verdict& say(Verdict& verdict, VerdictWord word, std::string cause) {
   return verdict;
 }
 
+Verdict& say_too_short(Verdict& verdict, std::string cause) {
+  say(verdict, VerdictWord::inconclusive, std::move(cause));
+  verdict.remedies.emplace_back("measure longer: --duration 1s, or more --iterations");
+  return verdict;
+}
+
 void add_cause(Verdict& verdict, const Cause& cause) {
   if (!cause.sentence.empty()) verdict.cause += (verdict.cause.empty() ? "" : "; ") + cause.sentence;
   verdict.remedies.insert(verdict.remedies.end(), cause.remedies.begin(), cause.remedies.end());
+}
+
+/// What a run too short to judge says; nothing for one that is long enough. A second is long enough; a shorter one is where its
+/// series is long enough for the steady-state test (which leaves `steady` absent otherwise).
+std::optional<std::string> too_short(const stats::ThroughputSummary& throughput) {
+  if (throughput.elapsed >= kLongEnough) return std::nullopt;
+  if (throughput.elapsed >= kShortest && throughput.steady) return std::nullopt;
+  std::string intervals = throughput.steady || throughput.steady_reason.empty() ? std::string() : fmt::format(" ({})", throughput.steady_reason);
+  return fmt::format("run too short: {} measured{}", format_duration(throughput.elapsed), intervals);
 }
 
 /// The direction that says least: for `both`, each is judged against the expectation of one direction.
@@ -75,8 +98,9 @@ Verdict judge_latency(const Measurement& measurement, const Thresholds& threshol
     // Nobody asked for a limit: too few samples withhold a percentile, they do not spoil the run.
     bool asked = thresholds.allowed_p50_us || thresholds.allowed_p99_us;
     bool counted = measurement.latency && measurement.latency->samples > 0;
-    return say(verdict, asked || !counted ? VerdictWord::inconclusive : VerdictWord::no_criterion,
-               measurement.latency ? measurement.latency->p50_ns.reason : "no latency was measured");
+    std::string reason = measurement.latency ? measurement.latency->p50_ns.reason : "no latency was measured";
+    if (!asked && counted) return say(verdict, VerdictWord::no_criterion, reason);
+    return counted ? say_too_short(verdict, "run too short: " + reason) : say(verdict, VerdictWord::inconclusive, reason);
   }
   const stats::LatencySummary& latency = *measurement.latency;
   double p50_us = *latency.p50_ns.value / 1000;
@@ -93,7 +117,7 @@ Verdict judge_latency(const Measurement& measurement, const Thresholds& threshol
       say(verdict, VerdictWord::below, fmt::format("median {:.2f} us is above the {:.2f} us allowed", p50_us, *thresholds.allowed_p50_us));
   }
   if (thresholds.allowed_p99_us && verdict.word == VerdictWord::met) {
-    if (!latency.p99_ns.value) return say(verdict, VerdictWord::inconclusive, fmt::format("no 99th percentile: {}", latency.p99_ns.reason));
+    if (!latency.p99_ns.value) return say_too_short(verdict, fmt::format("run too short: no 99th percentile: {}", latency.p99_ns.reason));
     verdict.observed = *latency.p99_ns.value / 1000;
     verdict.expected = thresholds.allowed_p99_us;
     verdict.fraction = *verdict.observed / *verdict.expected;
@@ -121,11 +145,16 @@ bool is_clearly_below(const stats::ThroughputSummary& throughput, double expecte
   return *throughput.mean_gbit_per_s.value + half_width < thresholds.below_fraction * expected;
 }
 
+/// One TCP stream without a user's limit is not judged at all.
+bool is_one_stream(const Measurement& measurement, const Verdict& verdict) {
+  return measurement.plan.transport == plan::Transport::tcp && measurement.plan.streams == 1 && verdict.criterion != "user";
+}
+
 /// One QP or one TCP stream that falls short says nothing about the link.
 bool excuse_one_flow(const Measurement& measurement, const Record& record, Verdict& verdict) {
   const plan::Plan& plan = measurement.plan;
   if (verdict.criterion == "user") return false;
-  if (plan.transport == plan::Transport::tcp && plan.streams == 1) {
+  if (is_one_stream(measurement, verdict)) {
     Cause cause = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement, record);
     verdict.criterion = "none";
     say(verdict, VerdictWord::no_criterion, "one TCP stream is no measure of the link: several streams are judged");
@@ -142,6 +171,10 @@ bool excuse_one_flow(const Measurement& measurement, const Record& record, Verdi
 void judge_fraction(const Measurement& measurement, const Record& record, const Thresholds& thresholds, Verdict& verdict) {
   const stats::ThroughputSummary& throughput = *judged_throughput(measurement);
   verdict.word = word_of(*verdict.fraction, thresholds);
+  if (auto why = too_short(throughput); why && !is_one_stream(measurement, verdict)) {
+    say_too_short(verdict, *why);
+    return;
+  }
   if (verdict.criterion != "user" && *verdict.fraction > thresholds.above_fraction) {
     say(verdict, VerdictWord::inconclusive,
         fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says",
@@ -190,6 +223,20 @@ Verdict judge_bandwidth(const Measurement& measurement, const Record& record, co
   return verdict;
 }
 
+/// RoCE that is not routable is at best marginal, however fast: behind another switch the same hosts do not connect (field
+/// case F28). Where they did not, it is the likely reason.
+void judge_gids(const Measurement& measurement, const Record& record, Verdict& verdict) {
+  if (measurement.plan.transport != plan::Transport::rdma) return;
+  Cause cause = cause_in_gids(measurement, record);
+  if (cause.sentence.empty()) return;
+  if (verdict.word == VerdictWord::met && measurement.plan.metric != plan::Metric::latency) {
+    verdict.word = VerdictWord::marginal;
+    verdict.cause.clear();
+  }
+  cause.sentence += measurement.outcome == Outcome::done ? ": not routed, not ECN-marked" : ": not routed, so another switch or subnet may drop it";
+  add_cause(verdict, cause);
+}
+
 /// "Fast but dirty" fails whatever the bandwidth says; loss on a lossless fabric cannot be better than marginal.
 void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
   LinkState state = link_state(measurement);
@@ -197,7 +244,7 @@ void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
   if (state.cleanliness == Cleanliness::dirty) {
     bool fast = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
     say(verdict, VerdictWord::failed, fmt::format("{}{}", fast ? "fast but dirty: " : "dirty link: ", state.sentence));
-    verdict.remedies = {"clean or replace the cable or optics, then measure again"};
+    verdict.remedies = {"clean or replace the cable or optics, see what the switch's port says, then measure again"};
     return;
   }
   if (verdict.word == VerdictWord::met) {
@@ -216,12 +263,16 @@ Verdict judge(const Measurement& measurement, const Record& record, const Thresh
     verdict.unit = "Gbit/s";
     verdict.limiting_term = limiting_name(measurement);
   }
-  if (judge_outcome(measurement, verdict)) return verdict;
+  if (judge_outcome(measurement, verdict)) {
+    if (measurement.error && !mismatch_text(measurement)) judge_gids(measurement, record, verdict);
+    return verdict;
+  }
   if (measurement.plan.metric == plan::Metric::latency) {
     verdict = judge_latency(measurement, thresholds, verdict);
   } else {
     verdict = judge_bandwidth(measurement, record, thresholds, verdict);
   }
+  judge_gids(measurement, record, verdict);
   bool software = any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated);
   if (software) {
     // Its counters tell of loss on the path, but they pass no verdict on a cable.

@@ -69,15 +69,15 @@ struct BandwidthRow {
 };
 
 std::string format_row(const BandwidthRow& row) {
-  std::string line = fmt::format("  {} {} {} {} {} {} {}", left(row.name, 28), right(row.measured, 8), right(row.lowest, 7),
+  std::string line = fmt::format("  {} {} {} {} {} {} {}", row.name, right(row.measured, 8), right(row.lowest, 7),
                                  right(row.should, 8), left(row.letter, 1), right(row.percent, 4), row.verdict);
   while (line.back() == ' ') line.pop_back();
   return line;
 }
 
-BandwidthRow bandwidth_row(const std::string& name, const stats::ThroughputSummary& throughput, const Measurement& measurement) {
+BandwidthRow bandwidth_row(const std::string& way, const stats::ThroughputSummary& throughput, const Measurement& measurement) {
   BandwidthRow row;
-  row.name = name;
+  row.name = short_name(measurement.plan, way, 28);
   row.measured = figure(throughput.mean_gbit_per_s.value);
   row.lowest = figure(throughput.min_gbit_per_s.value);
   // A user's limit stands in the verdict; without either there is still the expectation to look at.
@@ -96,14 +96,13 @@ BandwidthRow bandwidth_row(const std::string& name, const stats::ThroughputSumma
 
 void add_bandwidth_rows(std::vector<std::string>& out, const Measurement& measurement, Letters& letters, bool color) {
   const results::Verdict& verdict = measurement.verdict;
-  std::string name = short_name(measurement.plan);
   bool both = measurement.throughput_reverse.has_value();
-  BandwidthRow row = bandwidth_row(both ? name + " →" : name, *measurement.throughput, measurement);
+  BandwidthRow row = bandwidth_row(both ? " →" : "", *measurement.throughput, measurement);
   row.letter = letters.of(verdict, measurement.expectation);
   row.verdict = colored(verdict_text(verdict), verdict.word, color);
   out.push_back(format_row(row));
   if (!both) return;
-  row = bandwidth_row(name + " ←", *measurement.throughput_reverse, measurement);
+  row = bandwidth_row(" ←", *measurement.throughput_reverse, measurement);
   out.push_back(format_row(row));
 }
 
@@ -112,7 +111,7 @@ const char* short_meaning(const Measurement& measurement) { return measurement.l
 void add_latency_row(std::vector<std::string>& out, const Measurement& measurement, bool color) {
   const stats::LatencySummary& latency = *measurement.latency;
   auto us = [](const stats::Value& value) { return figure(value.value ? std::optional<double>(*value.value / 1000) : std::nullopt); };
-  out.push_back(fmt::format("  {} {} {} {} {} {} {}", left(short_name(measurement.plan), 22), right(us(latency.p50_ns), 7),
+  out.push_back(fmt::format("  {} {} {} {} {} {} {}", short_name(measurement.plan, "", 22), right(us(latency.p50_ns), 7),
                             right(us(latency.p99_ns), 7), right(us(latency.max_ns), 8), right(short_count(latency.samples), 5),
                             left(short_meaning(measurement), 8),
                             colored(verdict_text(measurement.verdict), measurement.verdict.word, color)));

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "report/render/again.h"
 #include "report/render/columns.h"
 #include "report/render/tables.h"
 #include "report/render/words.h"
@@ -158,6 +159,13 @@ void add_findings(Page& page, const Record& record) {
   }
 }
 
+/// A sum of which a part is not known is not known.
+void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more, bool first) {
+  if (first) sum = more;
+  else if (sum && more) *sum += *more;
+  else sum.reset();
+}
+
 /// What was compared, in words, once for all measurements of which the same was.
 void add_verification(Page& page, const Record& record) {
   struct Checked {
@@ -172,8 +180,9 @@ void add_verification(Page& page, const Record& record) {
       results::Verification& sum = checked.sum;
       sum.checked_bytes += side.verification->checked_bytes;
       sum.mismatched_bytes += side.verification->mismatched_bytes;
-      sum.checked_messages = sum.checked_messages.value_or(0) + side.verification->checked_messages.value_or(0);
-      sum.messages = sum.messages.value_or(0) + side.verification->messages.value_or(0);
+      const bool first = checked.names.empty();
+      add_count(sum.checked_messages, side.verification->checked_messages, first);
+      add_count(sum.messages, side.verification->messages, first);
       std::string name = fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan));
       if (checked.names.empty() || checked.names.back() != name) checked.names.push_back(name);
     }
@@ -181,10 +190,11 @@ void add_verification(Page& page, const Record& record) {
   if (by_scope.empty()) return;
   page.heading("Verified");
   for (const auto& [scope, checked] : by_scope) {
-    std::string of = *checked.sum.messages > 0 ? fmt::format("{} of {} messages, ", *checked.sum.checked_messages, *checked.sum.messages) : std::string();
+    const results::Verification& sum = checked.sum;
+    std::string of = sum.messages && sum.checked_messages ? fmt::format("{} of {} messages, ", *sum.checked_messages, *sum.messages) : std::string();
     std::string more = checked.names.size() > 1 ? fmt::format(" and {} more", checked.names.size() - 1) : std::string();
-    page.paragraph("  ", fmt::format("{}: {}{} bytes, {} wrong ({}{})", scope.empty() ? "part of the data" : scope, of, checked.sum.checked_bytes,
-                                     checked.sum.mismatched_bytes, checked.names.front(), more));
+    page.paragraph("  ", fmt::format("{}: {}{} bytes, {} wrong ({}{})", scope.empty() ? "part of the data" : scope, of, sum.checked_bytes,
+                                     sum.mismatched_bytes, checked.names.front(), more));
   }
 }
 
@@ -200,7 +210,8 @@ void add_warnings(Page& page, const Record& record) {
     for (const std::string& text : measurement.expectation.notes) add(text);
     for (const results::SideResult& side : measurement.sides) {
       for (const std::string& text : side.warnings) add(fmt::format("{}: {}", side.host, text));
-      for (const std::string& text : side.events) add(fmt::format("{}: {}: event {}", side.host, short_name(measurement.plan), text));
+      for (const std::string& text : side.events)  // those that are the cause have been said
+        if (measurement.verdict.cause.find(text) == std::string::npos) add(fmt::format("{}: {}: event {}", side.host, short_name(measurement.plan), text));
     }
   }
   if (warnings.empty()) return;
@@ -208,27 +219,14 @@ void add_warnings(Page& page, const Record& record) {
   for (const std::string& text : warnings) page.paragraph("  - ", text);
 }
 
-/// As typed, but for the secret, which comes from the environment.
-std::string command_of(const std::vector<std::string>& words) {
-  std::string out;
-  bool secret = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    bool pair = i + 1 < words.size() && words[i + 1] == "[removed]";
-    bool removed = words[i] == "[removed]" || words[i].find("=[removed]") != std::string::npos;
-    secret = secret || removed;
-    if (!pair && !removed) out += (out.empty() ? "" : " ") + shell_word(words[i]);
-  }
-  return secret ? "RAILGAUGE_TOKEN=… " + out : out;
-}
-
 void add_rerun(Page& page, const Record& record, const TextOptions& options) {
   page.heading("Again");
-  if (!record.nodes.empty() && !record.nodes.front().command_line.empty()) page.command(command_of(record.nodes.front().command_line));
+  if (!record.nodes.empty() && !record.nodes.front().command_line.empty()) page.command(typed_command(record.nodes.front().command_line));
   auto bad = std::find_if(record.measurements.begin(), record.measurements.end(), [](const Measurement& m) {
     return m.verdict.word == VerdictWord::below || m.verdict.word == VerdictWord::failed || m.verdict.word == VerdictWord::inconclusive;
   });
   bool reachable = !record.peer.empty() && record.peer.front() != '(';  // "(self)" is no host to name
-  if (reachable && bad != record.measurements.end() && record.measurements.size() > 1) page.command(rerun_command(bad->plan, record.peer));
+  if (reachable && bad != record.measurements.end() && record.measurements.size() > 1) page.command(rerun_command(bad->plan, record));
   if (!options.record_path.empty()) page.line("  record: " + shown(options.record_path));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "report/render/columns.h"
 
 namespace railgauge::report {
 
@@ -57,9 +58,21 @@ std::string short_name(const plan::Plan& plan) {
   return out;
 }
 
+std::string short_name(const plan::Plan& plan, const std::string& after, std::size_t width) {
+  std::string whole = short_name(plan) + after;
+  if (display_width(whole) <= width) return left(whole, width);
+  // From the size on: "8 B A↔B →".
+  std::string tail = whole.substr(whole.find(fmt::format(" {} {}", format_size(plan.message_bytes), arrow_of(plan.direction))));
+  std::size_t rest = width - std::min(width, display_width(tail));
+  return left(left(whole.substr(0, whole.size() - tail.size()), rest) + tail, width);
+}
+
 std::string figure(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return "–";
   double size = std::fabs(*value);
+  if (size >= 1e8) return fmt::format("{:.1f}M", *value / 1e6);
+  if (size >= 1e7) return fmt::format("{:.2f}M", *value / 1e6);
+  if (size >= 99999.95) return fmt::format("{:.0f}", *value);
   if (size >= 100) return fmt::format("{:.1f}", *value);
   if (size >= 10) return fmt::format("{:.2f}", *value);
   if (size >= 0.1 || size == 0) return fmt::format("{:.3f}", *value);
@@ -74,31 +87,6 @@ std::string short_count(std::uint64_t count) {
   if (count >= 1'000'000) return fmt::format("{:.1f}M", number / 1e6);
   if (count >= 10'000) return fmt::format("{:.0f}k", number / 1e3);
   return fmt::format("{}", count);
-}
-
-std::string shell_word(const std::string& word) {
-  bool plain = !word.empty();
-  for (char c : word) {
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    plain = plain && (letter || std::string("-_./:=,@%+[]").find(c) != std::string::npos);
-  }
-  if (plain) return word;
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-std::string rerun_command(const plan::Plan& plan, const std::string& peer) {
-  bool rdma = plan.transport == plan::Transport::rdma;
-  std::string out = fmt::format("railgauge {} {}", rdma ? "rdma" : "tcp", shell_word(peer));
-  if (rdma) out += fmt::format(" --op {}", plan::name_of(plan.operation));
-  out += fmt::format(" --metric {} --size {} --direction {}", plan::name_of(plan.metric), plan.message_bytes, plan::name_of(plan.direction));
-  if (rdma && plan.metric != plan::Metric::latency)
-    out += fmt::format(" --qps {} --threads {} --depth {} --post-batch {} --signal-every {}", plan.rdma.qps, plan.threads, plan.rdma.depth,
-                       plan.rdma.post_batch, plan.rdma.signal_every);
-  if (!rdma) out += fmt::format(" --streams {} --threads {}", plan.streams, plan.threads);
-  // Long enough that the steady-state test has its intervals and a flap its chance to show.
-  return out + " --duration 10s";
 }
 
 }  // namespace railgauge::report

@@ -72,10 +72,9 @@ TEST(ChooseDevice, ListsWhatIsThere) {
 
 TEST(ChooseDevice, SaysWhyNoneIsActive) {
   EXPECT_EQ(message_of(snapshot_of("down_polling"), {}, ErrorKind::system),
-            "no RDMA port is ACTIVE: mlx5_0 port 1 is DOWN, physical state Polling (no signal from the other end: check the cable, the "
-            "far port, breakout or split, speed and FEC)");
-  EXPECT_THAT(message_of(snapshot_of("disabled"), {}, ErrorKind::system),
-              AllOf(HasSubstr("DOWN, physical state Disabled"), HasSubstr("switched off on this host")));
+            "no RDMA port is ACTIVE on " + snapshot_of("down_polling").hostname +
+                ": mlx5_0 port 1 is DOWN, physical state Polling (no signal reaches " + snapshot_of("down_polling").hostname +
+                ": check the cable, the far port, breakout or split, speed and FEC)");
   EXPECT_THAT(message_of(snapshot_of("init_no_sm"), {}, ErrorKind::system),
               AllOf(HasSubstr("INIT, physical state LinkUp"), HasSubstr("no subnet manager")));
 }
@@ -108,7 +107,30 @@ TEST(CommonLinkLayer, FollowsTheAddressThatWasCalledWhereBothEndsHaveIt) {
 }
 
 TEST(WhyNotActive, IsEmptyForAnActivePort) {
-  EXPECT_EQ(why_not_active(snapshot_of("a100_roce").rdma_devices.at(0).ports.at(0)), "");
+  const RdmaDevice device = snapshot_of("a100_roce").rdma_devices.at(0);
+  EXPECT_EQ(why_not_active("node-07", device, device.ports.at(0)), "");
+}
+
+/// mlx5_3 port 2, switched off on its own host (physical state 3: field case F79).
+std::string why_disabled(LinkLayer layer) {
+  RdmaDevice device;
+  device.name = "mlx5_3";
+  device.netdevs = {"ens5f1"};
+  RdmaPort port;
+  port.port = 2;
+  port.link_layer = layer;
+  port.state = Fact<std::string>::of("DOWN");
+  port.physical_state = Fact<std::string>::of("Disabled");
+  return why_not_active("node-12", device, port);
+}
+
+TEST(WhyNotActive, NamesTheHostAndTheInterfaceOfAnEthernetPort) {
+  EXPECT_EQ(why_disabled(LinkLayer::ethernet), "DOWN, physical state Disabled (switched off on node-12, there: `ip link set ens5f1 up`)");
+}
+
+TEST(WhyNotActive, HasNoInterfaceToSwitchOnForAnInfiniBandPort) {
+  EXPECT_EQ(why_disabled(LinkLayer::infiniband),
+            "DOWN, physical state Disabled (switched off on node-12, there: `mlxlink -d mlx5_3 -a UP`, or `ibportstate -C mlx5_3 -P 2 -D 0 2 enable`)");
 }
 
 TEST(ChooseDevice, SaysWhyADeviceShowsNoPort) {

@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include "golden/examples.h"
+#include "report/render/again.h"
 #include "report/render/columns.h"
+#include "report/judge.h"
 #include "report/render/words.h"
 
 namespace railgauge::report {
@@ -88,7 +90,46 @@ TEST(Figure, HasFourDigitsOrSo) {
   EXPECT_EQ(figure(61.374), "61.37");
   EXPECT_EQ(figure(1.6124), "1.612");
   EXPECT_EQ(figure(0.00234), "0.0023");
+  EXPECT_EQ(figure(99999.97), "100000");
+  EXPECT_EQ(figure(8'589'934.6), "8589935");  // 1 GiB at 1 Gbit/s takes 2^30 * 8 / 1000 us
+  EXPECT_EQ(figure(85'899'345.9), "85.90M");
+  EXPECT_EQ(figure(858'993'459.0), "859.0M");
   EXPECT_EQ(figure(std::nullopt), "–");
+}
+
+TEST(ShortName, NeverLosesTheDirection) {
+  plan::Plan plan;
+  plan.transport = plan::Transport::rdma;
+  plan.operation = plan::Operation::compare_swap;
+  plan.direction = plan::Direction::both;
+  plan.message_bytes = 8;
+  plan.rdma.qps = 16;
+  EXPECT_EQ(short_name(plan, "", 28), "compare_swap 16 QPs 8 B A↔B ");
+  EXPECT_EQ(short_name(plan, " →", 28), "compare_swap 16 Q… 8 B A↔B →");
+}
+
+TEST(RenderText, NamesAPortEventOnce) {
+  auto record = golden::example("check-interrupted");
+  auto& m = record.measurements[0];
+  m.sides[1].events = {"PORT_ERR: the port went down after 391 ms"};
+  m.verdict = judge(m, record);
+  record.verdict = m.verdict;
+  std::string text = render_text(record);
+  auto notes = text.find("\nNotes\n");
+  ASSERT_NE(notes, std::string::npos);
+  EXPECT_EQ(text.find("PORT_ERR", notes), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("PORT_ERR"));
+}
+
+TEST(RenderText, DoesNotCountMessagesThatNobodyCounted) {
+  auto record = golden::example("check-met");
+  for (auto& m : record.measurements)
+    for (auto& side : m.sides)
+      if (side.verification) side.verification->messages = 1000, side.verification->checked_messages = 10, side.verification->scope = "one scope";
+  EXPECT_THAT(render_text(record), HasSubstr("of 10000 messages"));  // ten measurements, each checked on one side
+  for (auto& side : record.measurements[2].sides)
+    if (side.verification) side.verification->checked_messages.reset();
+  EXPECT_THAT(render_text(record), Not(HasSubstr("0 messages")));
 }
 
 TEST(ShortCount, FitsFiveColumns) {

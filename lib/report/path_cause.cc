@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "host/gid_choice.h"
+#include "host/snapshot.h"
+#include "report/cause.h"
+
+namespace railgauge::report {
+namespace {
+
+using results::Measurement;
+using results::Record;
+using results::SideResult;
+
+bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+const host::RdmaDevice* device_of(const results::Node& node, const SideResult& side) {
+  return side.placement.device ? host::find_device(node.facts, *side.placement.device) : nullptr;
+}
+
+/// The interface below a RoCE device: of the GID in use, else the device's first.
+std::string netdev_of(const host::RdmaDevice& device, const SideResult& side) {
+  for (const host::RdmaPort& port : device.ports)
+    for (const host::Gid& gid : port.gids)
+      if (side.placement.gid_index && gid.index == *side.placement.gid_index && gid.netdev) return *gid.netdev;
+  return device.netdevs.empty() ? std::string() : device.netdevs.front();
+}
+
+/// The MTU commands of the hosts whose interface is smaller than RoCE path MTU 4096 needs.
+std::vector<std::string> mtu_remedies(const Measurement& measurement, const Record& record) {
+  // 4096 B and the 96 B the kernel takes off for headers (include/rdma/ib_addr.h, iboe_get_mtu).
+  constexpr int kNeeded = 4192;
+  std::vector<std::string> out;
+  for (const results::Node& node : record.nodes) {
+    const SideResult* side = side_of(measurement, node.role);
+    const host::RdmaDevice* device = side ? device_of(node, *side) : nullptr;
+    if (!device) continue;
+    std::string name = netdev_of(*device, *side);
+    for (const host::Netdev& netdev : node.facts.netdevs)
+      if (netdev.name == name && netdev.mtu_bytes && *netdev.mtu_bytes < kNeeded)
+        out.push_back(fmt::format("on {}: `ip link set {} mtu 9000` (now {}; RoCE needs {} for path MTU 4096), the switch ports as well",
+                                  node.facts.hostname, name, *netdev.mtu_bytes, kNeeded));
+  }
+  if (out.empty()) out.emplace_back("set the path MTU to 4096 on both ports and the switches between them");
+  return out;
+}
+
+/// Links of the path that could run faster or wider than they do.
+std::vector<std::string> pcie_remedies(const std::string& term, const Record& record) {
+  std::vector<std::string> out;
+  for (const results::Node& node : record.nodes)
+    for (const host::RdmaDevice& device : node.facts.rdma_devices)
+      for (const host::PciLink& link : device.pci.links) {
+        if (!contains(term, link.address) || !contains(term, node.facts.hostname)) continue;
+        if (!link.current_gt_per_s || !link.current_width || !link.max_gt_per_s || !link.max_width) continue;
+        if (*link.current_gt_per_s >= *link.max_gt_per_s && *link.current_width >= *link.max_width) continue;
+        out.push_back(fmt::format(
+            "{} on {} runs at {:g} GT/s x{} and could run at {:g} GT/s x{}: reseat the card, try another slot, look at the riser",
+            link.address, node.facts.hostname, *link.current_gt_per_s, *link.current_width, *link.max_gt_per_s, *link.max_width));
+      }
+  return out;
+}
+
+struct Port {
+  const results::Node* node;
+  const host::RdmaDevice* device;
+  const host::RdmaPort* port;
+};
+
+/// The RDMA ports a measurement used, as their hosts describe them.
+std::vector<Port> ports_of(const Measurement& measurement, const Record& record) {
+  std::vector<Port> out;
+  for (const results::Node& node : record.nodes) {
+    const SideResult* side = side_of(measurement, node.role);
+    const host::RdmaDevice* device = side ? device_of(node, *side) : nullptr;
+    if (!device) continue;
+    for (const host::RdmaPort& port : device->ports)
+      if (port.port == side->placement.port) out.push_back({&node, device, &port});
+  }
+  return out;
+}
+
+std::string runs_at(const Port& at) {
+  return fmt::format("{} port {} on {} runs at {}", at.device->name, at.port->port, at.node->facts.hostname,
+                     at.port->rate_text ? *at.port->rate_text : fmt::format("{:g} Gb/s", *at.port->rate_gbit_per_s));
+}
+
+constexpr const char* kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
+
+/// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes"). Empty else.
+std::string missing_lanes(const host::RdmaPort& port) {
+  constexpr int kLanes = 4;
+  bool narrow = port.link_layer == host::LinkLayer::infiniband && port.width && *port.width < kLanes;
+  return narrow ? fmt::format(": {} of {} lanes", *port.width, kLanes) : std::string();
+}
+
+/// A port that lost lanes, where the expectation has followed it.
+Cause narrow_port(const Measurement& measurement, const Record& record) {
+  auto expected = measurement.expectation.gbit_per_s();
+  for (const Port& at : ports_of(measurement, record)) {
+    std::string lanes = missing_lanes(*at.port);
+    if (lanes.empty() || !at.port->rate_gbit_per_s || !expected || *at.port->rate_gbit_per_s < *expected) continue;
+    return {runs_at(at) + lanes, {kLanesRemedy}};
+  }
+  return {};
+}
+
+const rates::Term* limiting_term(const rates::Expectation& expectation) {
+  return expectation.limiting && *expectation.limiting < expectation.terms.size() ? &expectation.terms[*expectation.limiting] : nullptr;
+}
+
+/// The smallest term about a port: what the link would carry were it not for the slot.
+const rates::Term* port_term(const rates::Expectation& expectation) {
+  const rates::Term* smallest = nullptr;
+  for (const rates::Term& term : expectation.terms)
+    if (!term.informational && !starts_with(term.name, "PCIe") && (!smallest || term.gbit_per_s < smallest->gbit_per_s)) smallest = &term;
+  return smallest;
+}
+
+/// The GID of the port that the side used; null where it was addressed by LID.
+const host::Gid* gid_of(const Port& at, const SideResult& side) {
+  for (const host::Gid& gid : at.port->gids)
+    if (side.placement.gid_index == gid.index) return &gid;
+  return nullptr;
+}
+
+/// What to use instead of a GID that is not routed: one that the port has, else an address for its interface.
+std::string gid_remedy(const Port& at, const SideResult& side, const host::Gid& used) {
+  const char* option = side.role == "server" ? "--peer-gid-index" : "--gid-index";
+  const std::string& host = at.node->facts.hostname;
+  for (const host::Gid& gid : at.port->gids)
+    if (host::is_routable_roce(gid) && gid.ip && !contains(*gid.ip, ":"))
+      return fmt::format("use `{} {}`: RoCE v2 of {}, which {} port {} on {} has", option, gid.index, *gid.ip, at.device->name, at.port->port, host);
+  std::string netdev = used.netdev.value_or(at.device->netdevs.empty() ? "its interface" : at.device->netdevs.front());
+  return fmt::format("on {}: give {} an IPv4 address (`ip address add ADDRESS/PREFIX dev {}`): no RoCE v2 GID with one is there", host, netdev, netdev);
+}
+
+}  // namespace
+
+Cause cause_in_port_rate(const Measurement& measurement, const Record& record) {
+  auto expected = measurement.expectation.gbit_per_s();
+  for (const Port& at : ports_of(measurement, record)) {
+    if (!expected || !at.port->rate_gbit_per_s || *at.port->rate_gbit_per_s >= *expected) continue;
+    return {fmt::format("{}{}, less than the rate given", runs_at(at), missing_lanes(*at.port)), {missing_lanes(*at.port).empty() ? "see the rate of the switch's port and of the cable" : kLanesRemedy}};
+  }
+  return {};
+}
+
+Cause cause_in_gids(const Measurement& measurement, const Record& record) {
+  Cause cause;
+  for (const Port& at : ports_of(measurement, record)) {
+    const SideResult& side = *side_of(measurement, at.node->role);
+    const host::Gid* gid = gid_of(at, side);
+    if (!gid || at.port->link_layer != host::LinkLayer::ethernet || host::is_routable_roce(*gid)) continue;
+    cause.sentence += fmt::format("{}{} GID in use: index {} ({}) of {} port {} on {}", cause.sentence.empty() ? "" : "; ",
+                                  gid->type == host::GidType::roce_v1 ? "RoCE v1" : "link-local", gid->index, gid->ip.value_or(gid->gid),
+                                  at.device->name, at.port->port, at.node->facts.hostname);
+    cause.remedies.push_back(gid_remedy(at, side, *gid));
+  }
+  return cause;
+}
+
+Cause cause_of_low_expectation(const Measurement& measurement, const Record& record) {
+  const rates::Expectation& expectation = measurement.expectation;
+  const rates::Term* limit = limiting_term(expectation);
+  if (!limit) return {};
+  if (starts_with(limit->name, "port"))
+    if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
+  const rates::Term* port = port_term(expectation);
+  if (starts_with(limit->name, "PCIe") && port) {
+    return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),
+            pcie_remedies(limit->name, record)};
+  }
+  for (const rates::Term& better : expectation.terms) {
+    if (!better.informational || better.gbit_per_s <= limit->gbit_per_s) continue;
+    double share = 100.0 * (better.gbit_per_s - limit->gbit_per_s) / better.gbit_per_s;
+    if (share < 1) continue;
+    return {fmt::format("path MTU costs {:.1f} % ({:.1f} Gbit/s; {} could carry {:.1f})", share, limit->gbit_per_s, better.name, better.gbit_per_s),
+            mtu_remedies(measurement, record)};
+  }
+  return {};
+}
+
+}  // namespace railgauge::report

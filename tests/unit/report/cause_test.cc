@@ -1,0 +1,255 @@
+#include "report/cause.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "measurements.h"
+#include "report/judge.h"
+
+namespace railgauge::report {
+namespace {
+
+using host::Fact;
+using results::Measurement;
+using results::Outcome;
+using results::Record;
+using results::Verdict;
+using results::VerdictWord;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A thread of beta's that had no CPU for so much of a run of 2 s.
+void make_wait(Measurement& m, std::chrono::milliseconds waited) {
+  results::ThreadUsage thread;
+  thread.elapsed = std::chrono::seconds(2);
+  thread.run_queue_wait = Fact<std::chrono::nanoseconds>::of(waited);
+  m.sides[1].threads.assign(3, {});
+  m.sides[1].threads[2] = thread;
+}
+
+TEST(Judge, NamesCpuContentionFromFivePerCent) {
+  Measurement m = write_at(70);
+  make_wait(m, std::chrono::milliseconds(100));  // 5 % of 2 s: not more
+  EXPECT_THAT(judge(m, Record{}).cause, Not(HasSubstr("contention")));
+  make_wait(m, std::chrono::milliseconds(180));  // 9 %
+  EXPECT_THAT(judge(m, Record{}).cause, HasSubstr("CPU contention: a measuring thread on beta was ready to run but had no CPU for 9 % of the time"));
+  m.throughput->mean_gbit_per_s = stats::Value::of(98.0);
+  EXPECT_THAT(judge(m, Record{}).cause, Not(HasSubstr("contention")));
+  Measurement slow = latency_at(2000, 90000);
+  make_wait(slow, std::chrono::milliseconds(600));
+  EXPECT_THAT(judge(slow, Record{}).cause, HasSubstr("had no CPU for 30 % of the time"));
+}
+
+TEST(Judge, FailsAFastButDirtyLink) {
+  for (const char* name : {"link_downed", "symbol_error", "rx_crc_errors_phy", "carrier_changes"}) {
+    Measurement m = write_at(98);
+    move_counter(m, name, 1);
+    Verdict verdict = judge(m, Record{});
+    EXPECT_EQ(verdict.word, VerdictWord::failed) << name;
+    EXPECT_THAT(verdict.cause, HasSubstr(std::string("fast but dirty: ") + name + " +1 on beta")) << name;
+  }
+}
+
+TEST(Judge, IgnoresTotalsThatDidNotMove) {
+  Measurement m = write_at(98);
+  m.sides[0].counters.push_back({"mlx5_0/1/counters", "link_downed", Fact<std::uint64_t>::of(14), Fact<std::uint64_t>::of(14), Fact<std::uint64_t>::of(0), false});
+  m.sides[0].counters.push_back({"mlx5_0/1/counters", "symbol_error", Fact<std::uint64_t>::of(65535), Fact<std::uint64_t>::of(65535), Fact<std::uint64_t>::missing("saturated"), false});
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+}
+
+TEST(Judge, LetsLossBeMarginalAtBestOnRdmaAndNothingOnTcp) {
+  Measurement m = write_at(98);
+  move_counter(m, "packet_seq_err", 12);
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::marginal);
+  m = tcp_at(98, 8);
+  move_counter(m, "rx_discards_phy", 12);
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+}
+
+TEST(Judge, AttributesLowBandwidthByWhatMoved) {
+  Measurement host_bound = write_at(60);
+  move_counter(host_bound, "tx_prio3_pause", 44);
+  EXPECT_THAT(judge(host_bound, Record{}).cause, HasSubstr("bound by the host: tx_prio3_pause +44 on beta"));
+  Measurement fabric_bound = write_at(60);
+  move_counter(fabric_bound, "np_cnp_sent", 9, 0);
+  EXPECT_THAT(judge(fabric_bound, Record{}).cause, HasSubstr("bound by the fabric: np_cnp_sent +9 on alpha"));
+  Measurement lossy = write_at(60);
+  move_counter(lossy, "out_of_sequence", 5);
+  EXPECT_THAT(judge(lossy, Record{}).cause, HasSubstr("lossy path: out_of_sequence +5"));
+  Measurement quiet = write_at(60);
+  move_counter(quiet, "port_xmit_data", 5000);
+  EXPECT_THAT(judge(quiet, Record{}).cause, HasSubstr("no counter of loss, pause or congestion moved"));
+}
+
+TEST(Judge, NamesLossOnASoftwareDeviceWithoutAVerdict) {
+  Measurement m = write_at(3.1);
+  m.sides[0].software_device = true;
+  move_counter(m, "rcvd_seq_err", 70);
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::no_criterion);
+  EXPECT_THAT(verdict.cause, HasSubstr("lost or reordered packets"));
+}
+
+TEST(CauseOfLowExpectation, NamesAPcieLinkThatCouldDoBetter) {
+  Measurement m = write_at(50);
+  rates::Term pcie;
+  pcie.name = "PCIe 8 GT/s x8 at 0000:3b:00.0 on beta";
+  pcie.gbit_per_s = 57.6;  // link-rates.md 2.5: g3 x8 at MaxPayload 256
+  m.expectation.terms.push_back(pcie);
+  m.expectation.limiting = 1;
+  Record record;
+  record.nodes.resize(1);
+  record.nodes[0].facts.hostname = "beta";
+  record.nodes[0].facts.rdma_devices.resize(1);
+  record.nodes[0].facts.rdma_devices[0].pci.links = {{"0000:3b:00.0", Fact<double>::of(8), Fact<int>::of(8), Fact<double>::of(8), Fact<int>::of(16)}};
+  Cause cause = cause_of_low_expectation(m, record);
+  EXPECT_EQ(cause.sentence, "PCIe 8 GT/s x8 at 0000:3b:00.0 on beta carries 57.6 Gbit/s, less than the 98.0 of port 100 Gb/s (4X EDR) of mlx5_0 on beta");
+  EXPECT_THAT(cause.remedies, testing::ElementsAre(HasSubstr("runs at 8 GT/s x8 and could run at 8 GT/s x16")));
+}
+
+TEST(CauseOfLowExpectation, SaysWhatASmallMtuCosts) {
+  Measurement m = write_at(92);
+  m.expectation.terms[0].gbit_per_s = 92.58;  // link-rates.md 2.3: 100G at path MTU 1024; 98.04 at 4096
+  rates::Term better;
+  better.name = "ports with path MTU 4096 instead of 1024";
+  better.gbit_per_s = 98.04;
+  better.informational = true;
+  m.expectation.terms.push_back(better);
+  // (98.04 - 92.58) / 98.04 = 5.57 %.
+  EXPECT_THAT(cause_of_low_expectation(m, Record{}).sentence, HasSubstr("path MTU costs 5.6 % (92.6 Gbit/s; ports with path MTU 4096 instead of 1024 could carry 98.0)"));
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+}
+
+/// A record in which side "client" used mlx5_0 port 1 of host alpha, running 2X NDR: half of a 400 Gb/s port.
+Record half_width_record(Measurement& m) {
+  m.sides[0].role = "client";
+  m.sides[0].placement.device = "mlx5_0";
+  m.sides[0].placement.port = 1;
+  Record record;
+  record.nodes.resize(1);
+  record.nodes[0].role = "client";
+  record.nodes[0].facts.hostname = "alpha";
+  record.nodes[0].facts.rdma_devices.resize(1);
+  record.nodes[0].facts.rdma_devices[0].name = "mlx5_0";
+  host::RdmaPort port;
+  port.link_layer = host::LinkLayer::infiniband;
+  port.rate_gbit_per_s = Fact<double>::of(200);
+  port.rate_text = Fact<std::string>::of("200 Gb/sec (2X NDR)");
+  port.width = Fact<int>::of(2);
+  record.nodes[0].facts.rdma_devices[0].ports = {port};
+  return record;
+}
+
+TEST(CauseOfLowExpectation, NamesLanesThatAreMissing) {
+  Measurement m = write_at(197);
+  m.expectation.terms[0].gbit_per_s = 198.6;
+  Record record = half_width_record(m);
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR): 2 of 4 lanes");
+  record.nodes[0].facts.rdma_devices[0].ports[0].width = Fact<int>::of(4);
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "");
+}
+
+TEST(CauseOfLowBandwidth, BothWaysOnOneHostShareThePort) {
+  Measurement m = write_at(50);
+  m.plan.direction = plan::Direction::both;
+  Record record;
+  record.same_host = true;
+  m.sides.resize(2);
+  m.sides[0].role = "client";
+  m.sides[1].role = "server";
+  for (auto& side : m.sides) side.placement.device = "mlx5_0", side.placement.port = 1;
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("the two directions share its port"));
+  m.sides[1].placement.device = "mlx5_1";
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, testing::Not(HasSubstr("share")));
+  m.sides[1].placement.device = "mlx5_0";
+  record.same_host = false;
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, testing::Not(HasSubstr("share")));
+}
+
+TEST(CauseOfLowBandwidth, IsFirstAPortSlowerThanTheRateGiven) {
+  Measurement m = write_at(197);
+  m.expectation.terms[0].gbit_per_s = 397.2;  // the user said 400
+  Verdict verdict = judge(m, half_width_record(m));
+  EXPECT_EQ(verdict.word, VerdictWord::below);
+  EXPECT_THAT(verdict.cause, HasSubstr("mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR): 2 of 4 lanes, less than the rate given"));
+  EXPECT_THAT(verdict.remedies, testing::Contains(HasSubstr("damaged lane")));
+}
+
+TEST(LinkState, APortThatFlappedIsTheCauseBeforeAllOthers) {
+  Measurement m = write_at(70);
+  m.throughput->steady = false;
+  make_wait(m, std::chrono::milliseconds(600));
+  m.sides[1].placement.device = "mlx5_3";
+  m.sides[1].placement.port = 2;
+  // Words of lib/verbs/event_watcher.cc.
+  m.sides[1].events = {"PORT_ERR: the port went down after 391 ms", "LID_CHANGE: the port's LID changed after 395 ms",
+                       "PORT_ACTIVE: the port came up after 702 ms"};
+  move_counter(m, "link_downed", 1);
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::failed);
+  EXPECT_EQ(verdict.cause,
+            "dirty link: the link of mlx5_3/2 on beta changed during the run: PORT_ERR: the port went down after 391 ms, "
+            "PORT_ACTIVE: the port came up after 702 ms");
+  m = write_at(98);
+  m.sides[0].events = {"GID_CHANGE: the port's GID table changed after 5 ms"};
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+}
+
+/// A record in which "client" used RoCE GID `used` of mlx5_0 port 1 on alpha, which has a v1 link-local one at index 0, a v2
+/// link-local one at 1 and, if `routable`, the v2 one of 192.0.2.7 at 3.
+Record roce_record(Measurement& m, int used, bool routable) {
+  m.sides[0].role = "client";
+  m.sides[0].placement.device = "mlx5_0";
+  m.sides[0].placement.port = 1;
+  m.sides[0].placement.gid_index = used;
+  Record record;
+  record.nodes.resize(1);
+  record.nodes[0].role = "client";
+  record.nodes[0].facts.hostname = "alpha";
+  record.nodes[0].facts.rdma_devices.resize(1);
+  record.nodes[0].facts.rdma_devices[0].name = "mlx5_0";
+  host::RdmaPort port;
+  port.link_layer = host::LinkLayer::ethernet;
+  port.gids = {{0, "fe80:0000:0000:0000:0a00:27ff:fe00:0007", host::GidType::roce_v1, "eth2", "fe80::a00:27ff:fe00:7"},
+               {1, "fe80:0000:0000:0000:0a00:27ff:fe00:0007", host::GidType::roce_v2, "eth2", "fe80::a00:27ff:fe00:7"}};
+  if (routable) port.gids.push_back({3, "0000:0000:0000:0000:0000:ffff:c000:0207", host::GidType::roce_v2, "eth2", "192.0.2.7"});
+  record.nodes[0].facts.rdma_devices[0].ports = {port};
+  return record;
+}
+
+TEST(CauseInGids, NamesTheRoutableIndexThatThePortHas) {
+  Measurement m = write_at(98);
+  Record record = roce_record(m, 0, true);
+  Cause cause = cause_in_gids(m, record);
+  EXPECT_EQ(cause.sentence, "RoCE v1 GID in use: index 0 (fe80::a00:27ff:fe00:7) of mlx5_0 port 1 on alpha");
+  EXPECT_THAT(cause.remedies, testing::ElementsAre("use `--gid-index 3`: RoCE v2 of 192.0.2.7, which mlx5_0 port 1 on alpha has"));
+  EXPECT_EQ(judge(m, record).word, VerdictWord::marginal);
+  record = roce_record(m, 3, true);
+  EXPECT_EQ(cause_in_gids(m, record).sentence, "");
+  EXPECT_EQ(judge(m, record).word, VerdictWord::met);
+}
+
+TEST(CauseInGids, AsksForAnAddressWhereThereIsNone) {
+  Measurement m = write_at(98);
+  Record record = roce_record(m, 1, false);
+  Cause cause = cause_in_gids(m, record);
+  EXPECT_EQ(cause.sentence, "link-local GID in use: index 1 (fe80::a00:27ff:fe00:7) of mlx5_0 port 1 on alpha");
+  EXPECT_THAT(cause.remedies, testing::ElementsAre(HasSubstr("on alpha: give eth2 an IPv4 address")));
+  record.nodes[0].facts.rdma_devices[0].ports[0].link_layer = host::LinkLayer::infiniband;
+  EXPECT_EQ(cause_in_gids(m, record).sentence, "");
+}
+
+TEST(CauseInGids, ExplainsAPeerThatDidNotAnswer) {
+  Measurement m = write_at(0);
+  m.throughput.reset();
+  m.outcome = Outcome::failed;
+  m.error = results::ErrorInfo{"verbs", 12, "run", "client", "RETRY_EXC_ERR (12), vendor 0x81"};
+  Record record = roce_record(m, 0, true);
+  Verdict verdict = judge(m, record);
+  EXPECT_EQ(verdict.word, VerdictWord::failed);
+  EXPECT_THAT(verdict.cause, testing::StartsWith("not measured: RETRY_EXC_ERR (12), vendor 0x81; RoCE v1 GID in use: index 0"));
+  EXPECT_THAT(verdict.remedies, testing::Contains(HasSubstr("--gid-index 3")));
+}
+
+}  // namespace
+}  // namespace railgauge::report
