@@ -134,13 +134,22 @@ std::string mismatch_text(const results::Verification& found) {
                      found.first_offset.value_or(0), found.expected.value_or(0), found.found.value_or(0));
 }
 
+/// A sum of which a part is not known is not known.
+void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more) {
+  if (sum && more) *sum += *more;
+  else sum.reset();
+}
+
 void add_verification(const std::optional<results::Verification>& found, SideResult& result) {
   if (!found) return;
-  if (!result.verification) result.verification = results::Verification{};
+  if (!result.verification) {
+    result.verification.emplace();
+    result.verification->checked_messages = result.verification->messages = 0;
+  }
   results::Verification& sum = *result.verification;
   sum.checked_bytes += found->checked_bytes;
-  sum.checked_messages = sum.checked_messages.value_or(0) + found->checked_messages.value_or(0);
-  sum.messages = sum.messages.value_or(0) + found->messages.value_or(0);
+  add_count(sum.checked_messages, found->checked_messages);
+  add_count(sum.messages, found->messages);
   if (sum.scope.empty()) sum.scope = found->scope;
   else if (sum.scope != found->scope) sum.scope += " of one part, " + found->scope + " of another";
   sum.mismatched_bytes += found->mismatched_bytes;
@@ -163,7 +172,6 @@ void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_poi
     if (event.at < began) continue;
     std::string text = fmt::format("{} after {}", event.text, format_duration(event.at - began));
     result.events.push_back(text);
-    if (event.invalidates) result.warnings.push_back(fmt::format("{}: what was measured around it does not count", text));
     if (event.fatal && !result.error)
       result.error = results::ErrorInfo{.kind = name_of(ErrorKind::verbs), .code = 0, .stage = "run", .side = result.role, .text = text};
   }

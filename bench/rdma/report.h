@@ -38,7 +38,7 @@ std::string mismatch_text(const results::Verification& found);
 /// Adds one group's check; offsets are within the group's buffer.
 void add_verification(const std::optional<results::Verification>& found, results::SideResult& result);
 
-/// Events since `began`, with their time; a warning for those that make the figures worthless.
+/// Events since `began`, with their time; a fatal one is the error of the run. What those of the port mean, the report says.
 void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, results::SideResult& result);
 
 /// The first event that says that the port went down.
@@ -50,7 +50,7 @@ struct PortAfterRun {
   std::string state;                    ///< "DOWN"; empty: could not be asked
 };
 /// Puts a port that went down in front of the error that followed from it; a side on which nothing failed gets an error of
-/// its own when its port is not ACTIVE any more. A port that came back without harm leaves the warning of report_events.
+/// its own when its port is not ACTIVE any more. A port that came back without harm leaves its events.
 void blame_port(const PortAfterRun& port, const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, results::SideResult& result);
 
 }  // namespace railgauge::bench

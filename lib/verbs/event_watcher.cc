@@ -20,36 +20,35 @@ struct Meaning {
   ibv_event_type type;
   const char* name;
   const char* text;
-  bool invalidates;
   bool fatal;
   bool of_port;
 };
 
 // Fatal: those that NCCL too treats so; the others are worth a line.
 constexpr Meaning kMeanings[] = {
-    {IBV_EVENT_DEVICE_FATAL, "DEVICE_FATAL", "the device failed", true, true, false},
-    {IBV_EVENT_QP_FATAL, "QP_FATAL", "a queue pair failed", true, true, false},
-    {IBV_EVENT_QP_REQ_ERR, "QP_REQ_ERR", "the peer sent an invalid request", true, true, false},
-    {IBV_EVENT_QP_ACCESS_ERR, "QP_ACCESS_ERR", "the peer's request violated access rights", true, true, false},
-    {IBV_EVENT_CQ_ERR, "CQ_ERR", "a completion queue overflowed", true, true, false},
-    {IBV_EVENT_PORT_ERR, "PORT_ERR", "the port went down", true, false, true},
-    {IBV_EVENT_PORT_ACTIVE, "PORT_ACTIVE", "the port came up", true, false, true},
-    {IBV_EVENT_LID_CHANGE, "LID_CHANGE", "the port's LID changed", false, false, true},
-    {IBV_EVENT_PKEY_CHANGE, "PKEY_CHANGE", "the port's P_Key table changed", false, false, true},
-    {IBV_EVENT_SM_CHANGE, "SM_CHANGE", "the subnet manager changed", false, false, true},
-    {IBV_EVENT_GID_CHANGE, "GID_CHANGE", "the port's GID table changed", false, false, true},
-    {IBV_EVENT_CLIENT_REREGISTER, "CLIENT_REREGISTER", "the subnet manager asks clients to register again", false, false, true},
+    {IBV_EVENT_DEVICE_FATAL, "DEVICE_FATAL", "the device failed", true, false},
+    {IBV_EVENT_QP_FATAL, "QP_FATAL", "a queue pair failed", true, false},
+    {IBV_EVENT_QP_REQ_ERR, "QP_REQ_ERR", "the peer sent an invalid request", true, false},
+    {IBV_EVENT_QP_ACCESS_ERR, "QP_ACCESS_ERR", "the peer's request violated access rights", true, false},
+    {IBV_EVENT_CQ_ERR, "CQ_ERR", "a completion queue overflowed", true, false},
+    {IBV_EVENT_PORT_ERR, "PORT_ERR", "the port went down", false, true},
+    {IBV_EVENT_PORT_ACTIVE, "PORT_ACTIVE", "the port came up", false, true},
+    {IBV_EVENT_LID_CHANGE, "LID_CHANGE", "the port's LID changed", false, true},
+    {IBV_EVENT_PKEY_CHANGE, "PKEY_CHANGE", "the port's P_Key table changed", false, true},
+    {IBV_EVENT_SM_CHANGE, "SM_CHANGE", "the subnet manager changed", false, true},
+    {IBV_EVENT_GID_CHANGE, "GID_CHANGE", "the port's GID table changed", false, true},
+    {IBV_EVENT_CLIENT_REREGISTER, "CLIENT_REREGISTER", "the subnet manager asks clients to register again", false, true},
 };
 // IBV_EVENT_DEVICE_SPEED_CHANGE came with rdma-core 62; its number follows WQ_FATAL (19).
 constexpr int kSpeedChange = 20;
 
 std::optional<AsyncEvent> meaning_of(const ibv_async_event& event, int port) {
   auto now = Clock::now();
-  if (static_cast<int>(event.event_type) == kSpeedChange) return AsyncEvent{now, "DEVICE_SPEED_CHANGE: the port's speed changed", true, false, false};
+  if (static_cast<int>(event.event_type) == kSpeedChange) return AsyncEvent{now, "DEVICE_SPEED_CHANGE: the port's speed changed", false, false};
   for (const Meaning& m : kMeanings) {
     if (m.type != event.event_type) continue;
     if (m.of_port && event.element.port_num != port) return std::nullopt;
-    return AsyncEvent{now, fmt::format("{}: {}", m.name, m.text), m.invalidates, m.fatal, m.type == IBV_EVENT_PORT_ERR};
+    return AsyncEvent{now, fmt::format("{}: {}", m.name, m.text), m.fatal, m.type == IBV_EVENT_PORT_ERR};
   }
   return std::nullopt;  // COMM_EST and other good news
 }

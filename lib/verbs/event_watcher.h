@@ -16,7 +16,6 @@ namespace railgauge::verbs {
 struct AsyncEvent {
   Clock::time_point at;
   std::string text;                     ///< "PORT_ERR: port 1 went down"
-  bool invalidates = false;             ///< what was measured around it does not count (port or speed changed)
   bool fatal = false;                   ///< device, QP or CQ is broken
   bool port_down = false;
 };
