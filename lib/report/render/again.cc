@@ -73,9 +73,9 @@ void add_rdma(Options& out, const Plan& plan) {
   const plan::RdmaSettings usual;
   out.unless("--qps", rdma.qps, usual.qps);
   out.unless("--threads", plan.threads, 1);
-  out.unless("--depth", rdma.depth, plan.metric == Metric::latency ? 1 : usual.depth);
+  out.always("--depth", rdma.depth);  // the usual ones of this and of --signal-every depend on much
   out.unless("--post-batch", rdma.post_batch, usual.post_batch);
-  out.always("--signal-every", rdma.signal_every);  // the usual one depends on much
+  out.always("--signal-every", rdma.signal_every);
   out.given("--inline", rdma.inline_bytes);
   out.given("--max-reads", rdma.max_reads);
   out.flag("--events", rdma.events);
