@@ -33,7 +33,7 @@ WindowSender::WindowSender(transport::WorkQueue& queue, const WindowSettings& se
       drain_ticks_(clock.ticks_of(settings.drain_limit)),
       stopped_drain_ticks_(clock.ticks_of(std::min(settings.drain_limit, kStoppedDrain))),
       step_(std::lcm<std::uint64_t>(settings.post_batch, settings.signal_every)),
-      messages_per_tick_(settings.messages_per_s / (clock.ticks_per_ns() * 1e9)),
+      pace_(settings.messages_per_s > 0 ? Pace(settings.messages_per_s, settings.post_batch, clock) : Pace()),
       courtesy_(settings.yields) {}
 
 bool WindowSender::start(std::uint64_t tick) noexcept {
@@ -45,11 +45,7 @@ bool WindowSender::start(std::uint64_t tick) noexcept {
 }
 
 void WindowSender::fill() noexcept {
-  if (messages_per_tick_ > 0) {
-    start_tick_ = clock_.now();
-    unpaced_ = posted_;
-    budget_ = posted_ + settings_.post_batch;
-  }
+  if (pace_) budget_ = pace_.start(clock_.now(), posted_, settings_.post_batch);
   for (std::uint32_t filled = 0; filled + settings_.post_batch <= settings_.depth; filled += settings_.post_batch)
     for (std::uint32_t i = 0; i < lanes_.size() && state_ != State::over; ++i)
       if (lanes_[i].posted < lanes_[i].limit && posted_ < budget_) post(i, lanes_[i]);
@@ -117,13 +113,13 @@ void WindowSender::post(std::uint32_t index, Lane& lane) noexcept {
 }
 
 void WindowSender::spend_time(std::uint64_t tick) noexcept {
-  budget_ = unpaced_ + static_cast<std::uint64_t>(static_cast<double>(tick - start_tick_) * messages_per_tick_);
+  budget_ = pace_.budget(tick, posted_);
   if (!completion_due()) progress_tick_ = tick;  // nothing is awaited, so nothing can be late
   for (std::uint32_t i = 0; i < lanes_.size() && state_ == State::running && posted_ < budget_; ++i) refill(i);
 }
 
 void WindowSender::look_at_time(std::uint64_t tick) noexcept {
-  if (state_ == State::running && messages_per_tick_ > 0) spend_time(tick);
+  if (state_ == State::running && pace_) spend_time(tick);
   if (state_ == State::running && schedule_.due(tick)) {
     auto phase = schedule_.on_due(tick, counters());
     if (phase == Schedule::Phase::over) begin_drain(tick);

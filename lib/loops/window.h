@@ -5,6 +5,7 @@
 #include "base/tsc.h"
 #include "loops/message_check.h"
 #include "loops/outcome.h"
+#include "loops/pace.h"
 #include "loops/poll.h"
 #include "loops/schedule.h"
 #include "transport/work_queue.h"
@@ -22,7 +23,7 @@ struct WindowSettings {
   std::uint32_t signal_every = 1;
   std::uint64_t iterations = 0;         ///< messages per lane in the window; 0: by Times::duration.
                                         ///< The warm-up is completed first; the window is from the first post to the last completion
-  double messages_per_s = 0;            ///< all lanes together, evenly spread over time; 0: as fast as they go
+  double messages_per_s = 0;            ///< all lanes together, evenly spread over time (loops/pace.h); 0: as fast as they go
   Times times;
   nanoseconds stall_limit = std::chrono::seconds(2);   ///< longest wait for the next completion
   nanoseconds drain_limit = std::chrono::seconds(2);   ///< longest wait without a completion after the window
@@ -100,9 +101,7 @@ class WindowSender {
   const std::uint64_t stopped_drain_ticks_;
   const std::uint64_t step_;            ///< lcm of post_batch and signal_every
   std::size_t open_lanes_ = ~std::size_t{0};  ///< lanes that have not reached their limit, once they have one
-  const double messages_per_tick_;      ///< 0: not paced
-  std::uint64_t start_tick_ = 0;        ///< of the pace
-  std::uint64_t unpaced_ = 0;           ///< messages posted before that
+  Pace pace_;
   std::uint64_t budget_ = ~0ULL;        ///< messages that may have been posted by now, all lanes
   std::uint64_t posted_ = 0;            ///< messages, all lanes
   std::uint64_t messages_ = 0;          ///< completed, all lanes
