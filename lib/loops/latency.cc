@@ -31,4 +31,18 @@ bool SendSide::refused(int error) noexcept {
   return false;
 }
 
+Seen post_next(SendSide& sends, std::uint64_t limit_ticks, Flags flags, const TickClock& clock) noexcept {
+  if (!sends.full()) return sends.post() ? Seen::yes : Seen::fault;
+  const std::uint64_t since = clock.now();
+  while (sends.full()) {
+    if (!sends.reap()) return Seen::fault;
+    if (!sends.full()) break;
+    if (flags.stopping()) return Seen::over;  // from a peer that is gone nothing will complete
+    if (clock.now() - since < limit_ticks) continue;
+    sends.fail({.what = Failure::stalled, .code = 0, .receiving = false, .completion = {}});
+    return Seen::fault;
+  }
+  return sends.post() ? Seen::yes : Seen::fault;
+}
+
 }  // namespace railgauge::loops

@@ -126,4 +126,14 @@ class SendSide {
   Fault fault_;
 };
 
+/// What ended a wait.
+enum class Seen {
+  yes,    ///< what was waited for
+  over,   ///< asked to stop, or the peer has ended
+  fault,  ///< see SendSide::fault
+};
+
+/// Posts one request. Waits for room where the ring is full: `limit_ticks` at most, else it is stalled.
+Seen post_next(SendSide& sends, std::uint64_t limit_ticks, Flags flags, const TickClock& clock) noexcept;
+
 }  // namespace railgauge::loops

@@ -10,8 +10,6 @@ namespace {
 
 using transport::Completion;
 
-enum class Seen { yes, over, fault };
-
 /// The receive side of lane 0: one completion at a time, its receive posted again after the answer is on its way.
 class ReceiveSide {
  public:
@@ -74,19 +72,6 @@ class ReceiveSide {
   std::uint32_t slot_ = 0;
 };
 
-/// Posts one request, after waiting for room where the ring is full.
-bool post_one(SendSide& sends, std::uint64_t limit_ticks, const TickClock& clock) noexcept {
-  if (!sends.full()) return sends.post();
-  std::uint64_t since = clock.now();
-  while (sends.full()) {
-    if (!sends.reap()) return false;
-    if (!sends.full() || clock.now() - since < limit_ticks) continue;
-    sends.fail({.what = Failure::stalled, .code = 0, .receiving = false, .completion = {}});
-    return false;
-  }
-  return sends.post();
-}
-
 }  // namespace
 
 LatencyOutcome ping_by_completion(transport::WorkQueue& queue, const LatencySettings& settings, Flags flags, const TickClock& clock,
@@ -101,8 +86,10 @@ LatencyOutcome ping_by_completion(transport::WorkQueue& queue, const LatencySett
   sampler.start(begin);
   Seen seen = Seen::yes;
   for (;;) {
-    bool posted = post_one(sends, limit, clock);
-    if (posted && outcome.rounds > 0) {  // of the round before, while this one is under way
+    seen = post_next(sends, limit, flags, clock);
+    if (seen != Seen::yes) break;
+    bool posted = true;
+    if (outcome.rounds > 0) {  // of the round before, while this one is under way
       posted = receives.repost();
       sampler.add(before.begin, before.end);
     }
@@ -136,10 +123,8 @@ LatencyOutcome pong_by_completion(transport::WorkQueue& queue, const LatencySett
     if (seen != Seen::yes) break;
     ++outcome.rounds;
     const std::uint32_t landed = receives.landed();
-    if (!post_one(sends, limit, clock)) {
-      seen = Seen::fault;
-      break;
-    }
+    seen = post_next(sends, limit, flags, clock);
+    if (seen != Seen::yes) break;
     // The answer is on its way. The next question lands in another slot, and the one after it waits for the next answer.
     if (settings.check != nullptr) settings.check->check(0, landed);
     if (!receives.repost() || !sends.reap()) {

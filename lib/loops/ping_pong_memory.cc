@@ -9,10 +9,6 @@ namespace {
 // or two, so that an answer is seldom missed while this side looks elsewhere.
 constexpr std::uint32_t kSpins = 1024;
 
-std::byte stamp_of(std::uint64_t round) noexcept { return static_cast<std::byte>(round & 0xFF); }
-
-/// Rounds count from 1; the first uses the first slot.
-std::uint32_t slot_of(std::uint64_t round) noexcept { return static_cast<std::uint32_t>((round - 1) % 2); }
 std::ptrdiff_t offset_of(const Stamps& stamps, std::uint64_t round) noexcept { return slot_of(round) * stamps.stride; }
 
 void write_stamp(const Stamps& stamps, std::uint64_t round) noexcept {
@@ -20,8 +16,6 @@ void write_stamp(const Stamps& stamps, std::uint64_t round) noexcept {
   // The device reads the message after the doorbell; compilers may not move the store behind it, and providers fence.
   std::atomic_thread_fence(std::memory_order_release);
 }
-
-enum class Seen { yes, over, fault };
 
 /// What ends a wait other than the answer.
 struct Wait {
@@ -54,19 +48,6 @@ Seen await(Stamps stamps, std::uint64_t round, const Wait& wait, SendSide& sends
   }
 }
 
-/// Makes room for one more request; false on a fault or when it takes too long.
-bool make_room(SendSide& sends, std::uint64_t limit_ticks, const TickClock& clock) noexcept {
-  if (!sends.full()) return true;
-  std::uint64_t since = clock.now();
-  while (sends.full()) {
-    if (!sends.reap()) return false;
-    if (!sends.full() || clock.now() - since < limit_ticks) continue;
-    sends.fail({.what = Failure::stalled, .code = 0, .receiving = false, .completion = {}});
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings& settings, Stamps stamps, Flags flags, const TickClock& clock,
@@ -81,10 +62,8 @@ LatencyOutcome ping_by_memory(transport::WorkQueue& queue, const LatencySettings
   Seen seen = Seen::yes;
   while (seen == Seen::yes) {
     write_stamp(stamps, outcome.rounds + 1);
-    if (!make_room(sends, limit, clock) || !sends.post()) {
-      seen = Seen::fault;
-      break;
-    }
+    seen = post_next(sends, limit, flags, clock);
+    if (seen != Seen::yes) break;
     if (outcome.rounds > 0) sampler.add(before.begin, before.end);  // while this one is under way
     seen = sends.reap() ? await(stamps, outcome.rounds + 1, {limit, false, settings.yields}, sends, flags, clock) : Seen::fault;
     if (seen != Seen::yes) break;
@@ -113,10 +92,8 @@ LatencyOutcome pong_by_memory(transport::WorkQueue& queue, const LatencySettings
     if (seen != Seen::yes) break;
     ++outcome.rounds;
     write_stamp(stamps, outcome.rounds);
-    if (!make_room(sends, limit, clock) || !sends.post()) {
-      seen = Seen::fault;
-      break;
-    }
+    seen = post_next(sends, limit, flags, clock);
+    if (seen != Seen::yes) break;
     // The answer is on its way. The next question lands in the other slot, and the one after it waits for the next answer.
     if (settings.check != nullptr) settings.check->check(0, slot_of(outcome.rounds));
     if (!sends.reap()) {

@@ -11,6 +11,10 @@ struct Stamps {
   std::ptrdiff_t stride = 0;            ///< from the message of one round to that of the next; they alternate between two. 0: one for all
 };
 
+/// The mark of a round, and the message that carries it. Rounds count from 1; the first uses the first message.
+constexpr std::byte stamp_of(std::uint64_t round) noexcept { return static_cast<std::byte>(round & 0xFF); }
+constexpr std::uint32_t slot_of(std::uint64_t round) noexcept { return static_cast<std::uint32_t>((round - 1) % 2); }
+
 /// Ping-pong of RDMA writes seen by spinning on memory, the asking side. All stamps are 0 at the begin. A sample is the
 /// span between two successive answers, so all that the CPU does between them is inside, except recording, which happens
 /// while the next one is under way.

@@ -7,8 +7,6 @@
 namespace railgauge::loops {
 namespace {
 
-enum class Seen { yes, over, fault };
-
 Seen await(SendSide& sends, transport::WorkQueue& queue, const LatencySettings& settings, Flags flags, const TickClock& clock) noexcept {
   const std::uint64_t limit = clock.ticks_of(settings.stall_limit);
   Courtesy courtesy(settings.yields);
