@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kSendBudget{5};
 
 }  // namespace
 
-Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C or SIGTERM)", ECANCELED); }
+Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C, SIGTERM or SIGHUP)", ECANCELED); }
 
 Conversation::Conversation(control::Channel channel) : channel_(std::move(channel)) {}
 

@@ -3,7 +3,7 @@
 
 namespace railgauge::bench {
 
-/// SIGINT and SIGTERM set a flag and wake whoever polls; a second one ends the process at once. SIGPIPE is ignored.
+/// SIGINT, SIGTERM and SIGHUP (unless ignored, as by nohup) set a flag and wake whoever polls; a second one ends the process at once. SIGPIPE is ignored.
 /// Installed by main before any thread starts; the measuring threads never see the signals.
 void install_signal_handlers();
 

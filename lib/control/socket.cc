@@ -56,7 +56,7 @@ bool poll_until(std::span<pollfd> fds, Deadline deadline) {
 bool poll_unless_cancelled(pollfd ready, int cancel_fd, Deadline deadline) {
   std::array<pollfd, 2> both{ready, pollfd{cancel_fd, POLLIN, 0}};  // poll(2) passes over a negative descriptor
   bool any = poll_until(both, deadline);
-  if (both[1].revents != 0) throw Error(ErrorKind::peer, "stopped on this host (Ctrl-C or SIGTERM)", ECANCELED);
+  if (both[1].revents != 0) throw Error(ErrorKind::peer, "stopped on this host (Ctrl-C, SIGTERM or SIGHUP)", ECANCELED);
   return any;
 }
 
