@@ -19,7 +19,6 @@ namespace {
 constexpr std::string_view kAlphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 static_assert(kAlphabet.size() == 32);
 constexpr std::size_t kGroups = 7, kGroupLetters = 4;  // 28 letters of 5 bits: 140 bits
-constexpr std::size_t kMaxTokenBytes = 1024;
 constexpr std::size_t kShortToken = 16;
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -57,13 +56,17 @@ std::string read_token_file(const std::string& path) {
   }
   std::string_view text(room.data(), filled);
   std::string_view line = text.substr(0, text.find('\n'));
-  if (line.size() > kMaxTokenBytes)
-    throw Error(ErrorKind::usage, fmt::format("--token-file {}: its first line is longer than {} bytes", path, kMaxTokenBytes));
+  refuse_long_token(line, fmt::format("--token-file {}", path));
   std::size_t first = line.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) throw Error(ErrorKind::usage, fmt::format("--token-file {}: no token in its first line", path));
   std::string token(line.substr(first, line.find_last_not_of(kBlanks) - first + 1));
   ::explicit_bzero(room.data(), room.size());
   return token;
+}
+
+void refuse_long_token(std::string_view token, const std::string& source) {
+  if (token.size() <= kMaxTokenBytes) return;
+  throw Error(ErrorKind::usage, fmt::format("{}: the token is longer than {} bytes: use a shorter one, best one that `railgauge serve` makes", source, kMaxTokenBytes));
 }
 
 std::optional<std::string> weakness_of(std::string_view token) {

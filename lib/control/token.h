@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,9 +10,15 @@ namespace railgauge::control {
 /// (no i, l, o, u), "k7qd-2m9x-…". Throws Error{system}.
 std::string make_token();
 
+/// The longest token, wherever it comes from.
+inline constexpr std::size_t kMaxTokenBytes = 1024;
+
+/// Throws Error{usage} for a token of more than kMaxTokenBytes; `source` is where it came from ("--token"). Never shows it.
+void refuse_long_token(std::string_view token, const std::string& source);
+
 /// The token in the first line of a file, without surrounding blanks. Warns on stderr when others than the owner can read
-/// the file. Throws Error{usage} for a file that cannot be read or is empty or whose line is longer than 1 KiB. Never logs
-/// what it read.
+/// the file. Throws Error{usage} for a file that cannot be read or is empty, or as refuse_long_token does. Never logs what it
+/// read.
 std::string read_token_file(const std::string& path);
 
 /// Why a token is weak ("shorter than 16 characters: …"), for a warning; nothing if it is not. An eavesdropper of one
