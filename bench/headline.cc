@@ -49,8 +49,12 @@ bool counted(const std::optional<stats::ThroughputSummary>& flow) { return flow 
 
 /// Nothing that arrived is no rate: 0 Gbit/s in the record would read as measured.
 bool has_figure(const Measurement& m) {
-  if (m.latency && m.latency->samples > 0) return true;
-  return counted(m.throughput) && (m.plan.direction != plan::Direction::both || counted(m.throughput_reverse));
+  return (m.latency && m.latency->samples > 0) || counted(m.throughput) || counted(m.throughput_reverse);
+}
+
+/// Also of the second direction, where there are two.
+bool has_all_figures(const Measurement& m) {
+  return has_figure(m) && (m.plan.direction != plan::Direction::both || (counted(m.throughput) && counted(m.throughput_reverse)));
 }
 
 /// The error that counts, and what the other side says if that is something else: the cause may lie there.
@@ -84,16 +88,22 @@ void conclude(Measurement& m) {
     m.throughput = m.plan.direction == plan::Direction::from ? from : to;
     if (m.plan.direction == plan::Direction::both) m.throughput_reverse = from;
   }
-  for (const auto& side : m.sides)
-    if (side.error && !m.error) m.error = side.error;
+  // Data that differ are the cause of what else there is: a message that arrived damaged is one that the other side misses.
+  for (const bool data : {true, false})
+    for (const auto& side : m.sides)
+      if (side.error && !m.error && (!data || side.error->kind == name_of(ErrorKind::data))) m.error = side.error;
   if (m.error && m.error->side.empty()) m.error->side = "client";
-  bool whole = !m.error && m.reason.empty() && has_figure(m);
+  bool whole = !m.error && m.reason.empty() && has_all_figures(m);
   if (whole) {
     m.outcome = results::Outcome::done;
     return;
   }
+  // What one side alone could count, its peer being gone, is kept.
   m.outcome = has_figure(m) ? results::Outcome::partial : results::Outcome::failed;
-  if (m.reason.empty()) m.reason = m.error ? words_of_both(m) : "nothing was counted in the measured window";
+  if (!m.reason.empty()) return;
+  m.reason = m.error            ? words_of_both(m)
+             : has_figure(m)    ? "nothing was counted of one direction in the measured window"
+                                : "nothing was counted in the measured window";
 }
 
 std::string headline_text(const Measurement& m) {
@@ -103,11 +113,10 @@ std::string headline_text(const Measurement& m) {
     return v.value ? format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(*v.value + 0.5))) : std::string("-");
   };
   if (m.latency) return fmt::format("p50 {}  p99 {}{}", duration(m.latency->p50_ns), duration(m.latency->p99_ns), mark);
-  if (m.plan.metric == plan::Metric::rate && m.throughput->messages_per_s.value)
+  if (m.plan.metric == plan::Metric::rate && counted(m.throughput) && m.throughput->messages_per_s.value)
     return fmt::format("{:.2f} M messages/s{}", *m.throughput->messages_per_s.value / 1e6, mark);
-  std::string text = format_gbit_per_s(*m.throughput->mean_gbit_per_s.value);
-  if (m.throughput_reverse && m.throughput_reverse->mean_gbit_per_s.value)
-    text += ", back " + format_gbit_per_s(*m.throughput_reverse->mean_gbit_per_s.value);
+  std::string text = counted(m.throughput) ? format_gbit_per_s(*m.throughput->mean_gbit_per_s.value) : "-";
+  if (counted(m.throughput_reverse)) text += ", back " + format_gbit_per_s(*m.throughput_reverse->mean_gbit_per_s.value);
   return text + mark;
 }
 

@@ -68,7 +68,26 @@ TEST(Conclude, NothingThatArrivedIsNotARateOfZero) {
   both.sides[0].sent = throughput(7.5);
   both.sides[1].sent = nothing();
   conclude(both);
-  EXPECT_EQ(both.outcome, Outcome::failed);
+  EXPECT_EQ(both.outcome, Outcome::partial);
+  EXPECT_EQ(both.reason, "nothing was counted of one direction in the measured window");
+  EXPECT_EQ(headline_text(both), "7.50 Gbit/s  (partial: nothing was counted of one direction in the measured window)");
+}
+
+TEST(Conclude, KeepsWhatOneSideCountedOfTwoDirectionsWhenItsPeerIsGone) {
+  auto m = measurement(plan::Operation::write, plan::Direction::both);
+  m.sides.pop_back();
+  m.sides[0].sent = throughput(7.5);
+  m.reason = "no sign of life";
+  conclude(m);
+  EXPECT_EQ(m.outcome, Outcome::partial);
+  EXPECT_DOUBLE_EQ(mean(m.throughput), 7.5);
+  auto back = measurement(plan::Operation::send, plan::Direction::both);
+  back.sides.pop_back();
+  back.sides[0].received = throughput(3.25);
+  back.reason = "no sign of life";
+  conclude(back);
+  EXPECT_EQ(back.outcome, Outcome::partial);
+  EXPECT_EQ(headline_text(back), "-, back 3.25 Gbit/s  (partial: no sign of life)");
 }
 
 TEST(Conclude, KeepsTheTwoDirectionsOfAReadApart) {
