@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "report/cause.h"
+#include "stats/summary.h"
 
 namespace railgauge::report {
 namespace {
@@ -56,10 +57,11 @@ void add_cause(Verdict& verdict, const Cause& cause) {
 }
 
 /// What a run too short to judge says; nothing for one that is long enough. A second is long enough; a shorter one is where its
-/// series is long enough for the steady-state test (which leaves `steady` absent otherwise).
-std::optional<std::string> too_short(const stats::ThroughputSummary& throughput) {
+/// plan gave it a series for the steady-state test, or it came to one by count (`steady` is absent otherwise).
+std::optional<std::string> too_short(const plan::Plan& plan, const stats::ThroughputSummary& throughput) {
   if (throughput.elapsed >= kLongEnough) return std::nullopt;
-  if (throughput.elapsed >= kShortest && throughput.steady) return std::nullopt;
+  const bool planned = plan.iterations == 0 && plan.duration >= static_cast<std::int64_t>(stats::kSteadyIntervals) * plan.interval;
+  if (throughput.elapsed >= kShortest && (planned || throughput.steady)) return std::nullopt;
   std::string intervals = throughput.steady || throughput.steady_reason.empty() ? std::string() : fmt::format(" ({})", throughput.steady_reason);
   return fmt::format("run too short: {} measured{}", format_duration(throughput.elapsed), intervals);
 }
@@ -171,7 +173,7 @@ bool excuse_one_flow(const Measurement& measurement, const Record& record, Verdi
 void judge_fraction(const Measurement& measurement, const Record& record, const Thresholds& thresholds, Verdict& verdict) {
   const stats::ThroughputSummary& throughput = *judged_throughput(measurement);
   verdict.word = word_of(*verdict.fraction, thresholds);
-  if (auto why = too_short(throughput); why && !is_one_stream(measurement, verdict)) {
+  if (auto why = too_short(measurement.plan, throughput); why && !is_one_stream(measurement, verdict)) {
     say_too_short(verdict, *why);
     return;
   }

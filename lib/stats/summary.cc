@@ -11,7 +11,6 @@
 namespace railgauge::stats {
 namespace {
 
-constexpr std::size_t kSteadyIntervals = 10;    // tcp-facts, section 3: "over the last 10 samples"
 constexpr double kSteadyDrift = 0.01;           // of the mean, over the window
 constexpr double kSteadyVariation = 0.03;       // coefficient of variation
 

@@ -8,6 +8,9 @@
 
 namespace railgauge::stats {
 
+/// Whole intervals that the steady-state test looks at, and the fewest for it (tcp-facts, section 3: "over the last 10 samples").
+inline constexpr std::size_t kSteadyIntervals = 10;
+
 /// What was moved in the measured window as a whole, by counter snapshots at its two ends.
 struct Totals {
   std::uint64_t bytes = 0;

@@ -167,6 +167,7 @@ TEST(Judge, KeepsOutcomesApart) {
 
 TEST(Judge, GivesNoVerdictOnARunTooShort) {
   Measurement m = write_at(98);
+  m.plan.iterations = 5;
   m.throughput->elapsed = std::chrono::microseconds(27);  // five messages of 64 KiB
   m.throughput->steady.reset();
   m.throughput->steady_reason = "0 whole intervals, 10 are needed";
@@ -182,10 +183,18 @@ TEST(Judge, GivesNoVerdictOnARunTooShort) {
   EXPECT_EQ(judge(m, Record{}, user).word, VerdictWord::inconclusive);
 }
 
-TEST(Judge, TakesAShortRunWhoseSeriesShowsThatItWasSteady) {
+TEST(Judge, TakesAShortRunThatHasASeries) {
   Measurement m = write_at(98);
-  m.throughput->elapsed = std::chrono::milliseconds(300);  // `check --quick`: fifteen intervals of 20 ms
+  m.plan.iterations = 1 << 20;
+  m.throughput->elapsed = std::chrono::milliseconds(300);  // by count, thirty intervals of 10 ms
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+  m.throughput->steady.reset();  // three intervals of 100 ms
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::inconclusive);
+  m.plan.iterations = 0;  // `check --quick`, whose intervals of 20 ms were stretched by a busy CPU
+  m.plan.duration = std::chrono::milliseconds(300);
+  m.plan.interval = std::chrono::milliseconds(20);
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+  m.throughput->steady = true;
   m.throughput->elapsed = std::chrono::milliseconds(12);  // intervals of 1 ms
   EXPECT_EQ(judge(m, Record{}).cause, "run too short: 12.0 ms measured");
   m.throughput->elapsed = std::chrono::seconds(2);  // two intervals of 1 s: long enough without the test
