@@ -1,20 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <latch>
-#include <numeric>
 #include <optional>
-#include <thread>
 
 #include "base/error.h"
 #include "base/tsc.h"
 #include "base/units.h"
 #include "bench/engine.h"
 #include "bench/rdma/group.h"
+#include "bench/rdma/measure.h"
 #include "bench/rdma/path.h"
 #include "bench/rdma/place.h"
 #include "bench/rdma/report.h"
-#include "bench/rdma/run.h"
 #include "control/heartbeat.h"
 #include "host/facts.h"
 #include "verbs/cm.h"
@@ -120,7 +117,9 @@ class RdmaEngine final : public Engine {
     results::SideResult result;
     try {
       begin_result(result);
-      measure(control, result);
+      measure_groups({.plan = plan_, .side = side_, .place = place_, .device = device_, .groups = groups_, .watcher = *watcher_, .agreement = agreement_,
+                      .clock = tick_clock()},
+                     control, result);
     } catch (const std::exception& error) {
       result.error = results::ErrorInfo{.kind = "system", .code = 0, .stage = "run", .side = {}, .text = error.what()};
       control.active_done.store(true);
@@ -250,129 +249,6 @@ class RdmaEngine final : public Engine {
     result.software_device = device_.software();
     result.settings = settings_in_effect({.plan = plan_, .device = device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
                                           .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = place_.same_host()});
-  }
-
-  void measure(RunControl& control, results::SideResult& result) {
-    std::vector<RdmaGroup*> working;
-    for (auto& group : groups_)
-      if (needs_thread(*group)) working.push_back(group.get());
-    std::latch ready(static_cast<std::ptrdiff_t>(working.size()));
-    RunShared shared{.plan = plan_, .clock = tick_clock(), .control = control, .broken = watcher_->broken(),
-                     .stall_limit = agreement_.stall_limit, .same_host = place_.same_host(), .ready = ready};
-    bool active = initiates(plan_, side_);
-    if (active) shared.initiators.store(static_cast<int>(groups_.size()));
-    else control.active_done.store(true);
-    auto began = Clock::now();
-    std::vector<GroupOutcome> outcomes = run_all(working, shared);
-    if (active) control.active_done.store(true);  // also when a thread failed before it could say so
-    bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
-    if (!failed) wait_for_peer(control, result);
-    report(outcomes, plan_, active, result);
-    if (plan_.verify) verify(working, outcomes, failed, result);
-    if (!result.error && plan_.metric != Metric::latency) control.transfers = count_transfers(working, outcomes);
-    if (result.error) await_port_event();
-    auto events = watcher_->events();
-    report_events(events, began, result);
-    blame_port({.name = fmt::format("port {} of {}", place_.port(), device_.name()), .state = port_state()}, events, began, result);
-  }
-
-  /// Each group on a thread of its own, to the end. Throws Error when one cannot be started, after those before it have ended.
-  std::vector<GroupOutcome> run_all(const std::vector<RdmaGroup*>& working, RunShared& shared) const {
-    std::vector<GroupOutcome> outcomes(working.size());
-    std::vector<std::jthread> threads;
-    threads.reserve(working.size());
-    try {
-      for (std::size_t i = 0; i < working.size(); ++i)
-        threads.emplace_back([&, i] { outcomes[i] = run_group(*working[i], shared, place_.cpu_of(i)); });
-    } catch (const std::exception& error) {
-      const auto missing = static_cast<std::ptrdiff_t>(working.size() - threads.size());
-      shared.abandoned.store(true);
-      shared.ready.count_down(missing);  // or those that wait there would be joined for ever
-      throw Error(ErrorKind::system, fmt::format("thread {} of {} could not be started: {}; use fewer --threads, or raise the limit of processes "
-                                                 "(ulimit -u; in a container its pids.max)",
-                                                 threads.size() + 1, working.size(), error.what()));
-    }
-    threads.clear();  // joins
-    return outcomes;
-  }
-
-  /// What the port's counters have to show for it.
-  Transfers count_transfers(const std::vector<RdmaGroup*>& working, const std::vector<GroupOutcome>& outcomes) const {
-    Transfers all;
-    auto add = [&](std::optional<Moved>& into, const Group& layout, const std::vector<std::uint64_t>& counts) {
-      if (counts.empty()) return;
-      if (!into) into.emplace();
-      auto messages = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-      auto mtu = static_cast<std::uint64_t>(agreement_.mtu_bytes);
-      into->bytes += messages * layout.message_bytes;
-      into->messages += messages;
-      into->packets += messages * ((layout.message_bytes + mtu - 1) / mtu);
-    };
-    for (std::size_t i = 0; i < working.size(); ++i) {
-      const Group& layout = working[i]->layout();
-      bool reads = layout.operation == Operation::read;
-      if (!reads && layout.operation != Operation::write && layout.operation != Operation::write_imm && layout.operation != Operation::send) continue;
-      add(reads ? all.received : all.sent, layout, outcomes[i].sent_counts);
-      add(all.received, layout, outcomes[i].received_counts);
-    }
-    return all;
-  }
-
-  /// A port that goes down fails requests before or after its event comes; the event is the better reason.
-  void await_port_event() const {
-    constexpr auto kMoment = std::chrono::milliseconds(200);  // events come within a few milliseconds of what they tell
-    Deadline moment = Deadline::after(kMoment);
-    while (!moment.passed() && !find_port_down(watcher_->events())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-
-  /// Empty when it cannot be asked for any more.
-  std::string port_state() const {
-    try {
-      return device_.port_facts(place_.port()).state;
-    } catch (const Error&) {
-      return {};
-    }
-  }
-
-  /// The peer may still need this side's memory and QPs.
-  void wait_for_peer(const RunControl& control, results::SideResult& result) const {
-    Deadline deadline = Deadline::after(2 * plan::expected_wall_time(plan_) + std::chrono::seconds(30));
-    while (!control.peer_done.load() && !control.stop.load() && !watcher_->broken().load()) {
-      if (deadline.passed()) {
-        result.error = results::ErrorInfo{.kind = name_of(ErrorKind::timeout),
-                                          .code = 0,
-                                          .stage = "run",
-                                          .side = result.role,
-                                          .text = "the peer did not say that it has ended"};
-        return;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-
-  void verify(const std::vector<RdmaGroup*>& working, const std::vector<GroupOutcome>& outcomes, bool failed, results::SideResult& result) {
-    // A failed run leaves memory in between two messages; what was checked message by message stands.
-    if (failed) result.warnings.emplace_back("the data last left in memory was not verified, because the run failed");
-    for (auto& group : groups_) {
-      if (failed && group->message_check() == nullptr) continue;
-      auto at = std::find(working.begin(), working.end(), group.get());
-      const GroupOutcome* outcome = at == working.end() ? nullptr : &outcomes[static_cast<std::size_t>(at - working.begin())];
-      add_verification(group->verify(counts_for(*group, outcome), result.warnings), result);
-      if (plan_.verify_each && group == groups_.front() && group->message_check() != nullptr)
-        result.warnings.emplace_back("each message was checked by the thread that receives it, which may have lowered the figure: leave --verify "
-                                     "out for the fastest");
-    }
-    if (result.error && result.error->stage == "run" && result.verification && result.verification->mismatched_bytes > 0)
-      result.warnings.push_back(fmt::format("beside the failure: {}", mismatch_text(*result.verification)));
-  }
-
-  static std::vector<std::uint64_t> counts_for(const RdmaGroup& group, const GroupOutcome* outcome) {
-    Operation op = group.layout().operation;
-    bool by_initiator = op == Operation::read || op == Operation::fetch_add || op == Operation::compare_swap;
-    std::vector<std::uint64_t> counts;
-    if (outcome != nullptr) counts = by_initiator ? outcome->sent_counts : outcome->received_counts;
-    counts.resize(group.layout().lanes);
-    return counts;
   }
 
   const Plan plan_;

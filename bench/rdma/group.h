@@ -58,6 +58,10 @@ class RdmaGroup {
   loops::ReceiveSettings receive_settings() const;
   /// What sees each message that arrives here, where that was asked for and can be done; else null. After prepare().
   loops::MessageCheck* message_check() const noexcept { return check_.get(); }
+  /// Where a ping-pong on memory ended after `rounds`: the next message did arrive, all but its last byte, the mark that is
+  /// waited for; that byte, as a verification's only mismatch. Nothing where each message is not checked: the message before
+  /// cannot be told from it then.
+  std::optional<results::Verification> damaged_mark(std::uint64_t rounds) const;
   /// Leaves `messages` for the checker of the other side; a write's initiator calls it for each lane after the loop.
   /// False when the post failed or did not complete by the deadline.
   [[nodiscard]] bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;

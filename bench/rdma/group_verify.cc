@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "bench/rdma/group.h"
 
@@ -58,10 +59,36 @@ std::string RdmaGroup::why_not_each() const {
   return fmt::format("{} slots hold no more than the messages on their way; use a larger --working-set or a smaller --depth", layout_.used_slots);
 }
 
+std::optional<results::Verification> RdmaGroup::damaged_mark(std::uint64_t rounds) const {
+  // A slot that was never checked has no spoilt byte.
+  if (!check_ || layout_.task != GroupTask::ping_pong_memory || rounds < layout_.used_slots) return std::nullopt;
+  const std::uint32_t slot = loops::slot_of(rounds + 1);
+  const std::uint64_t offset = layout_.lane_offset(0) + slot * layout_.stride;
+  const std::span<const std::byte> message(exposed_->host_address() + offset, layout_.message_bytes);
+  const std::byte wanted = loops::stamp_of(rounds + 1);
+  const std::byte found = message.back();
+  if (found == wanted || memory::check_pattern(message.first(compared_bytes()), layout_.pattern_offset(0, slot), pattern_of(false)).first_offset)
+    return std::nullopt;
+  results::Verification v;
+  v.checked_bytes = layout_.message_bytes;
+  v.mismatched_bytes = 1;
+  v.first_offset = offset + layout_.message_bytes - 1;
+  v.expected = std::to_integer<int>(wanted);
+  v.found = std::to_integer<int>(found);
+  return v;
+}
+
 std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings) {
   if (check_) {
     results::Verification found = check_->found();
     found.messages = sum_of(counts);
+    if (auto damaged = damaged_mark(*found.messages)) {
+      ++*found.checked_messages;
+      ++*found.messages;
+      found.checked_bytes += damaged->checked_bytes;
+      found.mismatched_bytes += damaged->mismatched_bytes;
+      if (!found.first_offset) std::tie(found.first_offset, found.expected, found.found) = std::tie(damaged->first_offset, damaged->expected, damaged->found);
+    }
     found.scope = found.checked_messages == found.messages ? "every message" : "messages as they were seen to arrive";
     return found;
   }

@@ -31,6 +31,9 @@ std::string describe(const loops::Fault& fault, const RdmaGroup& group, const Ru
     case Failure::poll: return fmt::format("ibv_poll_cq: {}", errno_text(fault.code));
     case Failure::completion: return fmt::format("{} failed: {}", what, group.queue().describe(fault.completion));
     case Failure::stalled:
+      if (fault.receiving && group.layout().task == GroupTask::ping_pong_memory)
+        return fmt::format("no message was seen in memory for {}: the peer or the path does not answer, or a last byte, which is waited for, arrived damaged",
+                           format_duration(shared.stall_limit));
       return fmt::format("no {} completed for {}: the peer or the path does not answer", what, format_duration(shared.stall_limit));
     case Failure::drain: return fmt::format("what was in flight at the end did not complete within {}", format_duration(shared.stall_limit));
   }
@@ -235,8 +238,13 @@ class GroupRun {
     note(outcome_, found.ending, found.fault, group_, shared_);
     outcome_.sent_counts = {found.rounds};
     outcome_.received_counts = {found.rounds};
+    if (auto mark = group_.damaged_mark(found.rounds)) {
+      outcome_.error = fmt::format("message {} arrived but for its last byte, the mark that is waited for: expected {:#04x}, found {:#04x}", found.rounds + 1,
+                                   mark->expected.value_or(0), mark->found.value_or(0));
+      outcome_.damaged = true;
+    }
     if (!asks()) return;
-    if (!outcome_.fault) leave_tallies({found.rounds}, found.ending == loops::Ending::stopped);
+    if (outcome_.error.empty()) leave_tallies({found.rounds}, found.ending == loops::Ending::stopped);
     shared_.load_stop.store(true);
     ended_initiating();
   }

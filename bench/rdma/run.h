@@ -53,6 +53,7 @@ struct GroupOutcome {
   std::uint64_t unsent = 0;
   loops::Fault fault;
   std::string error;                    ///< text of the fault, or of an exception; empty: none
+  bool damaged = false;                 ///< `error` is about data
   bool stopped = false;
   results::ThreadUsage usage;
 };

@@ -139,6 +139,28 @@ TEST(RdmaFault, AByteFlippedMidwayIsFoundInALatency) {
   }
 }
 
+/// The last byte is the mark that is waited for: it never comes, and yet it is data that differ and no silence.
+TEST(RdmaFault, ADamagedMarkIsADataErrorOfItsReceiver) {
+  for (auto direction : {plan::Direction::to, plan::Direction::from}) {
+    plan::Plan p = write_plan();
+    p.metric = plan::Metric::latency;
+    p.direction = direction;
+    p.rdma.depth = 1;
+    p.warm_up = milliseconds(0);
+    EnginePair pair(p, "message 300 flip byte 999");  // of the client, who asks or answers
+    run_to_end(pair, seconds(30));
+    const results::SideResult& receiver = pair.server_result;
+    ASSERT_TRUE(receiver.error);
+    EXPECT_EQ(receiver.error->kind, "data");
+    EXPECT_EQ(receiver.error->stage, "verify");
+    EXPECT_THAT(receiver.error->text, HasSubstr("message 300"));
+    EXPECT_THAT(receiver.error->text, HasSubstr("expected 0x2c, found 0xd3"));  // 300 modulo 256, and its bits inverted
+    ASSERT_TRUE(receiver.verification);
+    EXPECT_EQ(receiver.verification->mismatched_bytes, 1U);
+    EXPECT_EQ(receiver.verification->first_offset, 4096U + 1024 + 999);  // two slots in turn; the 300th is in the second
+  }
+}
+
 TEST(RdmaFault, WhatTheChecksFoundStandsBesideAFailure) {
   plan::Plan p = write_plan();
   p.metric = plan::Metric::latency;
