@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "bench/adapt_plan.h"
 #include "bench/check_plans.h"
 #include "bench/client_run.h"
 
@@ -72,22 +73,6 @@ void refuse_impossible(const CheckOptions& options) {
   plan::validate(plan, plan::Limits{});
 }
 
-bool has_software_rdma(const results::Node& node) {
-  return std::any_of(node.facts.rdma_devices.begin(), node.facts.rdma_devices.end(),
-                     [](const host::RdmaDevice& device) { return device.software && !device.simulated; });
-}
-
-/// Soft-RoCE moves some 5 to 50 MB/s where the CPU is slow: with a NIC's depth the queued bytes alone take longer than the
-/// window, and what is merely late is sent again. 1 MiB in flight is still more than it can keep busy.
-void spare_software_device(plan::Plan& plan) {
-  if (plan.metric == plan::Metric::latency) return;
-  std::uint64_t depth = std::max<std::uint64_t>(4, (1ULL << 20) / (plan.message_bytes * static_cast<std::uint64_t>(plan.rdma.qps)));
-  if (depth >= static_cast<std::uint64_t>(plan.rdma.depth)) return;
-  plan.rdma.depth = static_cast<int>(depth);
-  plan.rdma.signal_every = 1;
-  plan::validate(plan, plan::Limits{});
-}
-
 results::Measurement skipped(const plan::Plan& plan, const std::string& reason) {
   results::Measurement m;
   m.plan = plan;
@@ -106,17 +91,17 @@ Work make_work(const CheckOptions& options, const results::Node& client, const r
   auto effort = effort_of(options);
   std::string reason;
   bool no_device = has_no_rdma_device(client.facts, reason) || has_no_rdma_device(server.facts, reason);
-  bool software = has_software_rdma(client) || has_software_rdma(server);
   if (!options.no_rdma) {
     for (auto& plan : rdma_check_plans(effort)) {
       apply_wishes(plan, options);
-      if (software) spare_software_device(plan);
+      std::string adapted = spare_software_device(plan, client, server);
+      if (adapted.empty()) adapted = fit_depth(plan, client, server);
       if (no_device) work.skipped.push_back(skipped(plan, reason));
-      else work.plans.push_back(std::move(plan));
+      else work.tasks.push_back({std::move(plan), adapted});
     }
   }
   if (!options.no_tcp)
-    for (auto& plan : tcp_check_plans(effort, streams_of(options, client, server))) work.plans.push_back(std::move(plan));
+    for (auto& plan : tcp_check_plans(effort, streams_of(options, client, server))) work.tasks.push_back({std::move(plan), {}});
   return work;
 }
 

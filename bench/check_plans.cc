@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 
@@ -56,13 +57,19 @@ Plan base_plan(Transport transport, Operation operation, Metric metric, Directio
   return p;
 }
 
+/// A latency has no intervals and works on one message: what says otherwise would have no effect.
+void has_no_series(Plan& p) {
+  p.interval = std::min(Plan{}.interval, p.duration);
+  p.working_set_bytes.reset();
+}
+
 Plan rdma_bandwidth(Operation operation, int qps, Direction direction, std::uint64_t bytes, const Times& times) {
   Plan p = base_plan(Transport::rdma, operation, Metric::bandwidth, direction, times);
   p.message_bytes = bytes;
   p.rdma.qps = qps;
-  // 128 outstanding is perftest's depth; more QPs share the same number of bytes in flight.
-  p.rdma.depth = qps > 1 ? 32 : 128;
   p.rdma.signal_every = 4;
+  // Several QPs share what one has in flight.
+  p.rdma.depth = qps > 1 ? 32 : plan::usual_depth(p);
   return p;
 }
 
@@ -79,6 +86,7 @@ Plan rdma_latency(Operation operation, Direction direction, const Times& times) 
   Plan p = base_plan(Transport::rdma, operation, Metric::latency, direction, times);
   p.message_bytes = kLatencyBytes;
   p.rdma.depth = 1;
+  has_no_series(p);
   return p;
 }
 
@@ -95,7 +103,7 @@ Plan tcp_latency(const Times& times) {
   Plan p = base_plan(Transport::tcp, Operation::round_trip, Metric::latency, Direction::to, times);
   p.message_bytes = kRateBytes;
   p.tcp.wait = plan::Wait::spin;
-  p.working_set_bytes.reset();
+  has_no_series(p);
   return p;
 }
 

@@ -40,11 +40,12 @@ control::Channel call(const ClientOptions& options, const LoopbackServer* own_se
 }
 
 void measure_all(results::Record& record, ClientSession& session, Work work, const ClientOptions& options) {
-  Progress progress(work.plans.size(), options.quiet);
+  Progress progress(work.tasks.size(), options.quiet);
   std::move(work.skipped.begin(), work.skipped.end(), std::back_inserter(record.measurements));
-  for (const auto& plan : work.plans) {
+  for (const auto& task : work.tasks) {
     if (!session.usable()) break;
-    auto measurement = session.measure(plan, progress);
+    auto measurement = session.measure(task.plan, progress);
+    if (!task.adapted.empty() && !measurement.sides.empty()) measurement.sides.front().choices.push_back(task.adapted);
     evaluate(measurement, record, session, options);
     record.measurements.push_back(std::move(measurement));
   }

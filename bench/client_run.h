@@ -9,9 +9,15 @@
 
 namespace railgauge::bench {
 
+/// One measurement to be made.
+struct Task {
+  plan::Plan plan;
+  std::string adapted;                          ///< what the tool lowered because of the hosts, and why; empty: nothing
+};
+
 /// What is to be measured, decided when both hosts' facts are known.
 struct Work {
-  std::vector<plan::Plan> plans;
+  std::vector<Task> tasks;
   std::vector<results::Measurement> skipped;    ///< what cannot be measured here, with its reason
 };
 using WorkMaker = std::function<Work(const results::Node& client, const results::Node& server)>;

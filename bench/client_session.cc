@@ -70,7 +70,7 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
     give_up(measurement, error_from(error), stage);
   }
   measurement.wall = Clock::now() - begin;
-  if (stop_requested()) lost("stopped on this host (Ctrl-C or SIGTERM)");
+  if (stop_requested()) lost("stopped on this host (Ctrl-C, SIGTERM or SIGHUP)");
   progress.end(headline_text(measurement));
   return measurement;
 }
@@ -112,7 +112,7 @@ void ClientSession::connect(const Prepared& p) {
 void ClientSession::run(results::Measurement& m, const Prepared& p, Progress& progress) {
   CounterWatch counters(local_.root, p.path);
   auto deadline = Deadline::after(plan::expected_wall_time(m.plan) + kRunMargin);
-  auto end = supervise(conversation_, *p.engine, deadline, LiveRate(progress));
+  auto end = supervise(conversation_, *p.engine, {.until = deadline}, LiveRate(progress));
   end.side.role = "client";
   end.side.host = local_.node.facts.hostname;
   end.side.counters = counters.deltas();

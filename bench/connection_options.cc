@@ -34,7 +34,7 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
   auto* self = c.add_flag("--self", o.self, "start the server here, on loopback");
   host->excludes(self);
   auto group = "Connection and output";
-  c.add_option("--port", o.port, "control port of the server")->capture_default_str()->group(group);
+  c.add_option("--port", o.port, "control port of the server")->check(CLI::Range(0, 65535))->capture_default_str()->group(group);
   c.add_option("--token", o.token, "shared token; better --token-file or RAILGAUGE_TOKEN: others see a command line")->group(group);
   c.add_option("--token-file", o.token_file, "file whose first line is the token")->group(group);
   c.add_option("-o,--output", o.output, "the record: a file, or a folder (default: here)")->group(group);
@@ -50,6 +50,7 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
     if (c.get_help_ptr() && c.get_help_ptr()->count() > 0) return;
     if (o.host.empty() && !o.self) throw CLI::RequiredError("HOST (or --self)");
     if (o.port == 0) throw Error(ErrorKind::usage, "--port 0 is no port to connect to: use the one that `railgauge serve` printed");
+    if (o.output == "-") throw Error(ErrorKind::usage, "--output - is no file: use --format json for the record on stdout, ./- for a file of that name");
     o.json = o.format == "json";
     // Refused before anything is measured.
     if (!o.link_gbit_per_s.empty()) parse_rate_gbit_per_s(o.link_gbit_per_s, "--link-gbps");
@@ -61,9 +62,20 @@ void add_client_options(CLI::App& c, ClientOptions& o) {
 
 std::optional<std::string> resolve_token(const std::string& token, const std::string& token_file) {
   if (!token.empty() && !token_file.empty()) throw Error(ErrorKind::usage, "--token and --token-file exclude each other");
-  if (!token.empty()) return token;
   if (!token_file.empty()) return control::read_token_file(token_file);
-  return read_environment().token;
+  auto given = token.empty() ? read_environment().token : std::optional(token);
+  if (given) control::refuse_long_token(*given, token.empty() ? "RAILGAUGE_TOKEN" : "--token");
+  return given;
+}
+
+void refuse_unused_criteria(const ClientOptions& options, plan::Metric metric) {
+  auto refuse = [&](const char* option, const char* wanted) {
+    throw Error(ErrorKind::usage, fmt::format("{} has no use with --metric {}, which has no {}: leave it out", option, plan::name_of(metric), wanted));
+  };
+  const bool latency = metric == plan::Metric::latency;
+  if (latency && !options.require_rate.empty()) refuse("--require-rate", "bandwidth");
+  if (!latency && !options.require_p50.empty()) refuse("--require-p50", "latency");
+  if (!latency && !options.require_p99.empty()) refuse("--require-p99", "latency");
 }
 
 }  // namespace railgauge::bench

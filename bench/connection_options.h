@@ -5,6 +5,7 @@
 #include <string>
 
 #include "control/protocol.h"
+#include "plan/plan.h"
 
 namespace CLI {
 class App;
@@ -38,7 +39,10 @@ void add_client_options(CLI::App& command, ClientOptions& options);
 void add_sysroot_option(CLI::App& command, std::string& sysroot, const std::string& group);
 
 /// The token in force: --token, else --token-file, else RAILGAUGE_TOKEN, else none. Throws Error{usage} when the file
-/// cannot be read or two are given.
+/// cannot be read, two are given or one is too long.
 std::optional<std::string> resolve_token(const std::string& token, const std::string& token_file);
+
+/// Throws Error{usage} for a criterion of the user's that no measurement of `metric` could be held against.
+void refuse_unused_criteria(const ClientOptions& options, plan::Metric metric);
 
 }  // namespace railgauge::bench

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,13 @@ void occupy_standard_descriptors() {
 
 /// CLI11's own words, without the terminal's escapes that an argument may hold.
 int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+  if (error.get_exit_code() == 0) {  // --help and --version
+    app.exit(error);
+    std::cout.flush();
+    if (std::cout) return static_cast<int>(ExitCode::met);
+    log_error("stdout did not take the text");
+    return static_cast<int>(ExitCode::not_measured);
+  }
   std::string command;
   for (const auto* used : app.get_subcommands()) command = used->get_name() + " ";
   log_error("{}; see railgauge {}--help", error.what(), command);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "bench/adapt_plan.h"
 #include "bench/client_run.h"
 #include "bench/plan_options.h"
 
@@ -22,7 +23,15 @@ void add_measure_command(CLI::App& c, const std::shared_ptr<MeasureOptions>& opt
     options->client.token = resolve_token(options->client.token, options->client.token_file).value_or("");
     // Before anything is connected: a wrong option is a usage error, not a failed measurement.
     auto plans = make_plans(options->plan);
-    exit_code = run_client(name, options->client, [&plans](const results::Node&, const results::Node&) { return Work{plans, {}}; });
+    refuse_unused_criteria(options->client, plans.front().metric);
+    exit_code = run_client(name, options->client, [&](const results::Node& client, const results::Node& server) {
+      Work work;
+      for (auto& plan : plans) {
+        std::string adapted = options->plan.depth ? std::string() : fit_depth(plan, client, server);
+        work.tasks.push_back({std::move(plan), std::move(adapted)});
+      }
+      return work;
+    });
   });
 }
 

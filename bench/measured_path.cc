@@ -21,6 +21,11 @@ void refuse_missing_places(const plan::Placement& wish, Side side, const host::S
   for (int cpu : wish.cpus)
     if (allowed && std::find(allowed->begin(), allowed->end(), cpu) == allowed->end())
       throw Error(ErrorKind::usage, fmt::format("--{}cpu {}: this process may run on CPUs {} of {}", peer, cpu, *local.allowed_cpulist, local.hostname));
+  if (wish.interface && host::find_netdev(local, *wish.interface) == nullptr) {
+    std::string present;
+    for (const auto& netdev : local.netdevs) present += (present.empty() ? "" : ", ") + netdev.name;
+    throw Error(ErrorKind::usage, fmt::format("--{}interface {}: {} has {}", peer, *wish.interface, local.hostname, present.empty() ? "none" : present));
+  }
   if (!wish.numa_node || local.numa_cpulists.empty() || local.numa_cpulists.count(*wish.numa_node) != 0) return;
   std::string present;
   for (const auto& [node, cpus] : local.numa_cpulists) present += fmt::format("{}{}", present.empty() ? "" : ", ", node);

@@ -61,12 +61,21 @@ std::string token_of(const ServeOptions& options, const std::optional<std::strin
   return *given;
 }
 
+/// How the other host calls this one: by the address listened on, or by the host's name where that is any.
+std::string call_name(const control::Acceptor& acceptor, const std::string& host) {
+  std::string first = acceptor.addresses().front();
+  first.resize(first.rfind(':'));
+  const bool bracketed = first.size() > 2 && first.front() == '[';
+  if (bracketed) first = first.substr(1, first.size() - 2);
+  return first == "::" || first == "0.0.0.0" ? host : first;
+}
+
 /// The one thing serve says on stdout: where it listens and how to call it.
 void print_invitation(const control::Acceptor& acceptor, const std::string& host, const std::string& token, bool token_is_new) {
   std::string where;
   for (const auto& address : acceptor.addresses()) where += (where.empty() ? "" : ", ") + address;
   fmt::print("railgauge serves on {}\n", where);
-  std::string call = acceptor.loopback_only() ? "127.0.0.1" : host;
+  std::string call = call_name(acceptor, host);
   std::string port = acceptor.port() == control::kDefaultPort ? "" : fmt::format(" --port {}", acceptor.port());
   if (token_is_new) fmt::print("token  {}\n", token);
   if (token.empty()) {
@@ -154,14 +163,14 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ServeOptions>();
   auto* c = app.add_subcommand("serve", "Wait for the other host's measurements (run this on B)");
   c->add_option("--bind", options->bind, "address to listen on (default: all with a token, else loopback)");
-  c->add_option("--port", options->port, "control port; 0: any free one")->capture_default_str();
+  c->add_option("--port", options->port, "control port; 0: any free one")->check(CLI::Range(0, 65535))->capture_default_str();
   c->add_option("--token", options->token, "shared token; better --token-file or RAILGAUGE_TOKEN: others see a command line");
   c->add_option("--token-file", options->token_file, "file whose first line is the token");
   c->add_flag("--open", options->open, "no token: only on loopback or a network you trust");
   c->add_option("--max-runs", options->max_runs, "end after so many clients");
   c->add_option("--idle-exit", options->idle_exit, "end when nobody came for so long: 10m");
   c->add_option("--max-memory", options->max_memory, "most buffer memory a client may ask for (default 64G)");
-  c->add_option("--max-duration", options->max_duration, "longest measurement a client may ask for (default 24h)");
+  c->add_option("--max-duration", options->max_duration, "longest measurement (default 24h); one by count is stopped when it takes longer");
   add_sysroot_option(*c, options->sysroot, "Options");
   c->footer(
       "Examples:\n"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "bench/measured_path.h"
 #include "bench/nic_lock.h"
 #include "bench/signals.h"
@@ -27,12 +28,12 @@ control::Failure failure_of(const Error& error, const char* stage) {
 /// One measurement on the server's side. `stage` says how far it came, for the failure message.
 class ServedMeasurement {
  public:
-  ServedMeasurement(Conversation& conversation, const LocalHost& local, const host::Snapshot& client, const SetBusy& set_busy)
-      : conversation_(conversation), local_(local), client_(client), set_busy_(set_busy) {}
+  ServedMeasurement(Conversation& conversation, const LocalHost& local, const host::Snapshot& client, const plan::Limits& limits, const SetBusy& set_busy)
+      : conversation_(conversation), local_(local), client_(client), limits_(limits), set_busy_(set_busy) {}
 
-  void run(const std::string& plan_text, const plan::Limits& limits) {
-    auto plan = plan_from(plan_text, limits);
-    set_busy_(plan.label, Clock::now() + plan::expected_wall_time(plan));
+  void run(const std::string& plan_text) {
+    auto plan = plan_from(plan_text);
+    set_busy_(plan.label, Clock::now() + plan::expected_wall_time(plan, limits_));
     prepare(plan);
     connect();
     measure(plan);
@@ -40,10 +41,20 @@ class ServedMeasurement {
   const char* stage() const { return stage_; }
 
  private:
-  static plan::Plan plan_from(const std::string& text, const plan::Limits& limits) {
+  plan::Plan plan_from(const std::string& text) const {
     auto plan = results::plan_from_json(text);
-    plan::validate(plan, limits);
+    plan::validate(plan, limits_);
     return plan;
+  }
+
+  /// Nobody knows beforehand how long a run by count takes, so that it is stopped at the limit.
+  RunLimit limit_of(const plan::Plan& plan) const {
+    const auto sure = plan::expected_wall_time(plan, limits_) + kRunMargin;
+    const auto allowed = plan.warm_up + limits_.max_duration;
+    if (plan.iterations == 0 || sure <= allowed) return {.until = Deadline::after(sure)};
+    return {.until = Deadline::after(allowed),
+            .reason = fmt::format("--iterations {} take longer than the {} that this server allows (serve --max-duration): use fewer, or --duration",
+                                  plan.iterations, format_duration(limits_.max_duration))};
   }
 
   void prepare(const plan::Plan& plan) {
@@ -52,7 +63,7 @@ class ServedMeasurement {
     same_host_ = one_host(at);
     // Before the engine takes memory and QPs that the measurement under way may need.
     lock_.emplace(nic_of(at),
-                  fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan));
+                  fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan, limits_));
     transport::Offer offer;
     conversation_.work([&] {
       engine_ = make_engine(at);
@@ -74,7 +85,7 @@ class ServedMeasurement {
     conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "connecting");
     CounterWatch counters(local_.root, path_);
     conversation_.send(MessageType::start);
-    auto end = supervise(conversation_, *engine_, Deadline::after(plan::expected_wall_time(plan) + kRunMargin), {});
+    auto end = supervise(conversation_, *engine_, limit_of(plan), {});
     if (conversation_.broken()) throw Error(ErrorKind::peer, end.interrupted.value_or("the connection is lost"));
     end.side.role = "server";
     end.side.host = local_.node.facts.hostname;
@@ -87,6 +98,7 @@ class ServedMeasurement {
   Conversation& conversation_;
   const LocalHost& local_;
   const host::Snapshot& client_;
+  const plan::Limits& limits_;
   const SetBusy& set_busy_;
   const char* stage_ = "prepare";
   host::UsedPath path_;
@@ -95,14 +107,42 @@ class ServedMeasurement {
   std::unique_ptr<Engine> engine_;
 };
 
+/// What fails alike in one measurement after the other of a client is said once, and at the end how often.
+class FailureLog {
+ public:
+  explicit FailureLog(const std::string& peer) : peer_(peer) {}
+  FailureLog(const FailureLog&) = delete;
+  FailureLog& operator=(const FailureLog&) = delete;
+  ~FailureLog() { say_repeats(); }
+  void failed(const char* stage, const char* what) {
+    std::string text = fmt::format("{} failed: {}", stage, what);
+    if (text == last_) {
+      ++repeats_;
+      return;
+    }
+    say_repeats();
+    log_warning("{}: {}", peer_, text);
+    last_ = std::move(text);
+  }
+
+ private:
+  void say_repeats() {
+    if (repeats_ > 0) log_warning("{}: the same {} more", peer_, repeats_ == 1 ? "once" : fmt::format("{} times", repeats_));
+    repeats_ = 0;
+  }
+  const std::string peer_;
+  std::string last_;
+  int repeats_ = 0;
+};
+
 void serve_measurement(Conversation& conversation, const LocalHost& local, const host::Snapshot& client, const plan::Limits& limits, const SetBusy& set_busy,
-                       const std::string& plan_text) {
-  ServedMeasurement measurement(conversation, local, client, set_busy);
+                       const std::string& plan_text, FailureLog& log) {
+  ServedMeasurement measurement(conversation, local, client, limits, set_busy);
   try {
-    measurement.run(plan_text, limits);
+    measurement.run(plan_text);
   } catch (const Error& error) {
     if (conversation.broken()) throw;
-    log_warning("{}: {} failed: {}", conversation.peer(), measurement.stage(), error.what());
+    log.failed(measurement.stage(), error.what());
     conversation.send(MessageType::failure, control::to_json(failure_of(error, measurement.stage())));
   } catch (const std::exception& error) {
     if (conversation.broken()) throw;
@@ -116,6 +156,7 @@ void serve_client(Conversation& conversation, const LocalHost& local, const plan
   auto client = results::node_from_json(conversation.expect(MessageType::facts, Deadline::after(kStepBudget), "introducing itself"));
   log_info("serving {} ({})", printable(client.facts.hostname), conversation.peer());
   conversation.send(MessageType::facts, results::node_to_json(local.node));
+  FailureLog log(conversation.peer());
   while (true) {
     auto message = conversation.next(Deadline::after(kIdleBudget));
     if (!message) {
@@ -124,7 +165,7 @@ void serve_client(Conversation& conversation, const LocalHost& local, const plan
       return;
     }
     switch (message->type) {
-      case MessageType::prepare: serve_measurement(conversation, local, client.facts, limits, set_busy, message->body); break;
+      case MessageType::prepare: serve_measurement(conversation, local, client.facts, limits, set_busy, message->body, log); break;
       case MessageType::bye: return;
       default: break;  // left over from a measurement that failed on this side: its client learns that from our failure
     }

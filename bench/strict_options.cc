@@ -26,8 +26,16 @@ bool is_decimal(const std::string& text) {
   return digits != std::string::npos && (text[digits] != '0' || digits + 1 == text.size());
 }
 
+bool is_whole(const std::string& text) {
+  auto digits = text.substr(!text.empty() && text[0] == '-' ? 1 : 0);
+  return is_decimal(text) && digits.find_first_not_of("0123456789") == std::string::npos;
+}
+
 /// What is wrong with `text` as a value of an option of CLI11's type `type`; empty: nothing.
 std::string wrong_with(const std::string& type, const std::string& text) {
+  if (type == "INT" && is_whole(text) && !is_all_of<std::int32_t>(text)) return fmt::format("{} is out of range: use a smaller number", text);
+  if (type == "UINT" && is_whole(text) && text[0] != '-' && !is_all_of<std::uint64_t>(text))
+    return fmt::format("{} is out of range: use a smaller number", text);
   if (type == "INT" && !(is_decimal(text) && is_all_of<std::int32_t>(text))) return fmt::format("\"{}\" is not a whole number", text);
   if (type == "UINT" && !(is_decimal(text) && is_all_of<std::uint64_t>(text))) return fmt::format("\"{}\" is not a whole number of 0 or more", text);
   double value = 0;

@@ -20,9 +20,9 @@ class Watch {
  public:
   Watch(Conversation& conversation, RunControl& control, RunEnd& end) : conversation_(conversation), control_(control), end_(end) {}
 
-  void tick(int finished_fd, Deadline deadline) {
-    if (stop_requested() && !control_.stop) halt("stopped on this host (Ctrl-C or SIGTERM)", "Ctrl-C or SIGTERM there");
-    if (deadline.passed() && !control_.stop) halt("the measurement did not end in its time", "the measurement did not end in its time");
+  void tick(int finished_fd, const RunLimit& limit) {
+    if (stop_requested() && !control_.stop) halt("stopped on this host (Ctrl-C, SIGTERM or SIGHUP)", "Ctrl-C, SIGTERM or SIGHUP there");
+    if (limit.until.passed() && !control_.stop) halt(limit.reason, limit.reason);
     if (control_.active_done && !told_) {
       told_ = true;
       conversation_.send(control::MessageType::done);
@@ -65,7 +65,7 @@ class Watch {
 
 }  // namespace
 
-RunEnd supervise(Conversation& conversation, Engine& engine, Deadline deadline, const std::function<void(const RunControl&)>& on_tick) {
+RunEnd supervise(Conversation& conversation, Engine& engine, const RunLimit& limit, const std::function<void(const RunControl&)>& on_tick) {
   RunEnd end;
   RunControl control;
   control::WakeEvent finished;
@@ -76,11 +76,11 @@ RunEnd supervise(Conversation& conversation, Engine& engine, Deadline deadline, 
   Watch watch(conversation, control, end);
   try {
     for (int ticks = 0; !finished.is_set(); ++ticks) {
-      watch.tick(finished.fd(), deadline);
+      watch.tick(finished.fd(), limit);
       if (on_tick && ticks % kTicksPerUpdate == 0) on_tick(control);
     }
     // The engine may have ended its active part and returned between two ticks.
-    watch.tick(finished.fd(), deadline);
+    watch.tick(finished.fd(), limit);
   } catch (const std::exception& lost) {
     if (!end.interrupted) end.interrupted = lost.what();
     control.stop = true;

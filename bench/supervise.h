@@ -18,10 +18,16 @@ struct RunEnd {
   std::optional<std::string> interrupted;   ///< why the run was cut short: "Ctrl-C on this host", "… stopped: …", "no sign of life …"
 };
 
+/// When a run has to be over, and what is said if it is not.
+struct RunLimit {
+  Deadline until;
+  std::string reason = "the measurement did not end in its time";
+};
+
 /// Runs `engine` on a thread of its own and watches: tells the peer when this side's active part is done, passes on the
 /// peer's word, beats the heart, and stops the engine when the peer vanishes or stops, the user asks to stop, or
-/// `deadline` passes. `on_tick` is called about every 100 ms with the run's control (for the progress line); may be empty.
+/// `limit` is reached. `on_tick` is called about every 100 ms with the run's control (for the progress line); may be empty.
 /// Never throws: a lost channel is an `interrupted` (and conversation.broken()).
-RunEnd supervise(Conversation& conversation, Engine& engine, Deadline deadline, const std::function<void(const RunControl&)>& on_tick);
+RunEnd supervise(Conversation& conversation, Engine& engine, const RunLimit& limit, const std::function<void(const RunControl&)>& on_tick);
 
 }  // namespace railgauge::bench

@@ -112,7 +112,7 @@ std::chrono::nanoseconds parse_duration(std::string_view text, std::string_view 
 }
 
 double parse_rate_gbit_per_s(std::string_view text, std::string_view what) {
-  const Wanted wanted{text, what, "a rate above 0 such as 25G, 2.5G or 400G (bit/s, decimal suffix, at most 1000T)"};
+  const Wanted wanted{text, what, "a rate above 0 such as 25G or 500M (bit/s, decimal suffix K, M, G, T, at most 1000T; a bare number is Gbit/s)"};
   std::string_view number, suffix;
   if (!split_number(text, number, suffix)) refuse(wanted);
   double scale = 0;

@@ -16,7 +16,6 @@ namespace railgauge::plan {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -42,9 +41,8 @@ void check_name(const char* option, const std::string& name, std::size_t longest
   if (!plain) refuse("{} \"{}\" is no name: use 1 to {} printable characters without blanks and slashes", option, printable(name), longest);
 }
 
-bool is_atomic(Operation op) { return op == Operation::fetch_add || op == Operation::compare_swap; }
-
 void check_kinds(const Plan& plan) {
+  if (plan.verify_each && !plan.verify) refuse("each message is to be verified without --verify: use --verify");
   bool tcp_operation = plan.operation == Operation::stream || plan.operation == Operation::round_trip;
   if (plan.transport == Transport::tcp && !tcp_operation)
     refuse("--op {} is an RDMA operation: use railgauge rdma, or --metric bandwidth or latency over TCP", name_of(plan.operation));
@@ -70,6 +68,8 @@ void check_sizes(const Plan& plan, const Limits& limits) {
 }
 
 void check_counts(const Plan& plan, const Limits& limits) {
+  // Before the threads, which follow them.
+  if (plan.transport == Transport::tcp) check_range("--streams", plan.streams, 1, limits.max_streams);
   check_range("--threads", plan.threads, 1, limits.max_threads);
   check_range("--qps", plan.rdma.qps, 1, limits.max_qps);
   if (plan.transport == Transport::rdma) {
@@ -80,7 +80,6 @@ void check_counts(const Plan& plan, const Limits& limits) {
     if (plan.streams != 1) refuse("--streams {} is for TCP: use --qps for RDMA", plan.streams);
     return;
   }
-  check_range("--streams", plan.streams, 1, limits.max_streams);
   if (plan.streams < plan.threads)
     refuse("--streams {} leaves some of --threads {} without a stream: use --streams {} or --threads {}", plan.streams, plan.threads,
            plan.threads, plan.streams);
@@ -120,14 +119,14 @@ void check_iterations(const Plan& plan) {
 void check_times(const Plan& plan, const Limits& limits) {
   if (plan.warm_up < nanoseconds::zero() || plan.warm_up > limits.max_duration)
     refuse("--warm-up {} is out of range: use 0 to {}", format_duration(plan.warm_up), format_duration(limits.max_duration));
+  // First, since the default interval follows it.
+  if (plan.iterations == 0 && (plan.duration < milliseconds(10) || plan.duration > limits.max_duration))
+    refuse("--duration {} is out of range: use 10ms to {}, or --iterations", format_duration(plan.duration), format_duration(limits.max_duration));
   if (plan.interval < milliseconds(1) || plan.interval > limits.max_duration)
-    refuse("--interval {} is out of range: use 1ms or more", format_duration(plan.interval));
+    refuse("--interval {} is out of range: use 1ms to {}", format_duration(plan.interval), format_duration(limits.max_duration));
   if (plan.iterations > 0 && plan.operation == Operation::stream && plan.warm_up > nanoseconds::zero())
     refuse("--warm-up {} with --iterations over TCP: the first byte that arrives opens the window, use --warm-up 0 or --duration", format_duration(plan.warm_up));
-  if (plan.iterations > 0) return;
-  if (plan.duration < milliseconds(10) || plan.duration > limits.max_duration)
-    refuse("--duration {} is out of range: use 10ms to {}, or --iterations", format_duration(plan.duration), format_duration(limits.max_duration));
-  if (plan.interval > plan.duration)
+  if (plan.iterations == 0 && plan.interval > plan.duration)
     refuse("--interval {} is longer than --duration {}: use --interval {}", format_duration(plan.interval), format_duration(plan.duration),
            format_duration(plan.duration));
 }
@@ -201,6 +200,14 @@ void check_rdma(const Plan& plan) {
   // Code 0 means "wait for ever" (InfiniBand specification 11.2.4.2), which no measurement may do.
   check_range("--timeout-code", rdma.timeout_code, 1, 31);
   check_rate("--rate-limit", rdma.rate_limit_gbit_per_s);
+  if (rdma.max_reads && plan.operation != Operation::read && !is_atomic(plan.operation))
+    refuse("--max-reads {} has no effect with --op {}: it is for read, fetch_add and compare_swap, leave it out", *rdma.max_reads,
+           name_of(plan.operation));
+  if (rdma.connect == ConnectBy::rdma_cm && rdma.service_level != 0)
+    refuse("--sl {} has no effect with --connect rdma_cm, which takes it from the route: use --traffic-class, or --connect socket", rdma.service_level);
+  if (rdma.connect == ConnectBy::rdma_cm && plan.client.gid_index)
+    refuse("--gid-index {} has no effect with --connect rdma_cm, which takes the route's: use --peer-gid-index, or --connect socket",
+           *plan.client.gid_index);
   if (rdma.max_reads) check_range("--max-reads", static_cast<std::int64_t>(std::min<std::uint64_t>(*rdma.max_reads, 1U << 30)), 1, 255);
   check_iterations(plan);
 }
@@ -210,10 +217,11 @@ void check_tcp(const Plan& plan) {
   if (tcp.congestion) check_name("--congestion", *tcp.congestion, 15);  // TCP_CA_NAME_MAX 16 with its NUL
   // TCP_MIN_MSS and MAX_TCP_WINDOW: what the kernel's TCP_MAXSEG takes.
   if (tcp.mss_bytes) check_range("--mss", *tcp.mss_bytes, 88, 32767);
-  // The kernel doubles what SO_SNDBUF is given and keeps it in an int.
+  // The kernel raises less than 2304 bytes (SOCK_MIN_SNDBUF); it doubles what SO_SNDBUF is given and keeps that in an int.
+  constexpr std::uint64_t kSmallestWindow = 4096;
   constexpr std::uint64_t kLargestWindow = (1ULL << 30) - 1;
-  if (tcp.window_bytes && (*tcp.window_bytes < 1024 || *tcp.window_bytes > kLargestWindow))
-    refuse("--window {} is out of range: use 1K to 1G, or leave it out for the kernel's auto-tuning", *tcp.window_bytes);
+  if (tcp.window_bytes && (*tcp.window_bytes < kSmallestWindow || *tcp.window_bytes > kLargestWindow))
+    refuse("--window {} is out of range: use 4K to 1023M, or leave it out for the kernel's auto-tuning", format_size(*tcp.window_bytes));
   check_rate("--pacing", tcp.pacing_gbit_per_s);
   if (tcp.pacing_gbit_per_s > 0 && plan.metric == Metric::latency && !plan.under_load)
     refuse("--pacing {} with --metric latency paces nothing: use --load-rate, or --under-load", tcp.pacing_gbit_per_s);
@@ -223,44 +231,31 @@ void check_tcp(const Plan& plan) {
   if (tcp.zerocopy && plan.operation != Operation::stream) refuse("--zerocopy with --metric {}: it is for --metric bandwidth", name_of(plan.metric));
 }
 
-void check_placement(const Placement& placement, Transport transport) {
-  if (placement.device) check_name("--device", *placement.device, 63);  // IBV_SYSFS_NAME_MAX 64
-  if (placement.interface) check_name("--interface", *placement.interface, 15);  // IFNAMSIZ 16
-  if (transport == Transport::tcp && placement.device) refuse("--device {} is for RDMA: use --interface for TCP", *placement.device);
-  if (placement.port) check_range("--device-port", *placement.port, 1, 255);
-  if (placement.gid_index) check_range("--gid-index", *placement.gid_index, 0, 65535);
-  if (placement.numa_node) check_range("--numa", *placement.numa_node, 0, 1023);
-  if (placement.cpus.size() > 1024) refuse("--cpu names {} CPUs: use at most 1024", placement.cpus.size());
-  for (int cpu : placement.cpus) check_range("--cpu", cpu, 0, 65535);
-}
+/// The names of one side's options.
+struct PlacementOptions {
+  const char* device;
+  const char* interface;
+  const char* port;
+  const char* gid_index;
+  const char* numa;
+  const char* cpu;
+};
+constexpr PlacementOptions kOwnOptions{"--device", "--interface", "--device-port", "--gid-index", "--numa", "--cpu"};
+constexpr PlacementOptions kPeerOptions{"--peer-device", "--peer-interface", "--peer-device-port", "--peer-gid-index", "--peer-numa", "--peer-cpu"};
 
-/// How long `iterations` messages may take at worst: no device in the field is slower than 10 us a message and 0.1 Gbit/s,
-/// a round trip over a bad network than 10 ms; a slower one is stuck and may be stopped. A pace that the plan asks for may
-/// be slower still.
-seconds time_for_iterations(const Plan& plan) {
-  double queues = plan.transport == Transport::rdma ? double(plan.rdma.qps) * plan.threads : double(plan.streams);
-  double messages = static_cast<double>(plan.iterations) * queues;
-  double bits = messages * static_cast<double>(plan.message_bytes) * 8.0;
-  double per_message_s = plan.metric == Metric::latency ? 10e-3 : 10e-6;
-  double gbit_per_s = 0.1;
-  double pace = plan.transport == Transport::rdma ? plan.rdma.rate_limit_gbit_per_s : plan.tcp.pacing_gbit_per_s;
-  if (pace > 0) gbit_per_s = std::min(gbit_per_s, pace);
-  double total_s = messages * per_message_s + bits / (gbit_per_s * 1e9);
-  if (plan.load_rate_per_s > 0) total_s += static_cast<double>(plan.iterations) / plan.load_rate_per_s;
-  constexpr double kDay = 24 * 3600;
-  return seconds(static_cast<std::int64_t>(std::ceil(std::clamp(total_s, 1.0, kDay))));
+void check_placement(const Placement& placement, const PlacementOptions& options, Transport transport) {
+  if (placement.device) check_name(options.device, *placement.device, 63);  // IBV_SYSFS_NAME_MAX 64
+  if (placement.interface) check_name(options.interface, *placement.interface, 15);  // IFNAMSIZ 16
+  if (transport == Transport::tcp && placement.device)
+    refuse("{} {} is for RDMA: use {} for TCP", options.device, *placement.device, options.interface);
+  if (placement.port) check_range(options.port, *placement.port, 1, 255);
+  if (placement.gid_index) check_range(options.gid_index, *placement.gid_index, 0, 65535);
+  if (placement.numa_node) check_range(options.numa, *placement.numa_node, 0, 1023);
+  if (placement.cpus.size() > 1024) refuse("{} names {} CPUs: use at most 1024", options.cpu, placement.cpus.size());
+  for (int cpu : placement.cpus) check_range(options.cpu, cpu, 0, 65535);
 }
 
 }  // namespace
-
-std::uint32_t latency_slots(const Plan& plan) {
-  if (is_atomic(plan.operation)) return plan.load_rate_per_s > 0 ? kOpenLoopDepth : kLatencyDepth;
-  if (!plan.verify) return 1;
-  if (plan.load_rate_per_s == 0) return 2;
-  if (plan.operation == Operation::send) return kOpenLoopDepth;
-  // All that are in flight may have landed before they have a receive, beside as many that have been received.
-  return plan.operation == Operation::write_imm ? 2 * kOpenLoopDepth : 1;
-}
 
 void validate(const Plan& plan, const Limits& limits) {
   if (plan.label.size() > 200) refuse("a label of {} bytes: use at most 200", plan.label.size());
@@ -272,15 +267,8 @@ void validate(const Plan& plan, const Limits& limits) {
   if (plan.transport == Transport::rdma) check_rdma(plan);
   if (plan.transport == Transport::tcp) check_tcp(plan);
   check_memory(plan, limits);
-  check_placement(plan.client, plan.transport);
-  check_placement(plan.server, plan.transport);
-}
-
-nanoseconds expected_wall_time(const Plan& plan) {
-  // Retries run out after (7 + 1) · 4 · 67 ms = 2.1 s at timeout code 14 (devices may take four times the code's time).
-  constexpr auto kDrain = seconds(5);
-  nanoseconds window = plan.iterations > 0 ? nanoseconds(time_for_iterations(plan)) : plan.duration;
-  return plan.warm_up + window + kDrain;
+  check_placement(plan.client, kOwnOptions, plan.transport);
+  check_placement(plan.server, kPeerOptions, plan.transport);
 }
 
 }  // namespace railgauge::plan

@@ -25,6 +25,8 @@ const char* name_of(Direction) noexcept;
 const char* name_of(ConnectBy) noexcept;
 const char* name_of(Wait) noexcept;
 const char* name_of(Paging) noexcept;
+/// fetch_add or compare_swap.
+constexpr bool is_atomic(Operation op) noexcept { return op == Operation::fetch_add || op == Operation::compare_swap; }
 /// The inverse of name_of. Throw Error{usage} naming the value found and the values wanted.
 Transport transport_from(const std::string&);
 Operation operation_from(const std::string&);
@@ -116,6 +118,13 @@ inline constexpr std::uint32_t kOpenLoopDepth = 128;
 /// Requests of any other RDMA latency that may be posted and not yet taken back.
 inline constexpr std::uint32_t kLatencyDepth = 16;
 
+/// perftest's own depth (perftest-lessons.md section 3).
+inline constexpr int kUsualDepth = 128;
+
+/// The depth of an RDMA plan where nobody says one: 1 for a latency, else kUsualDepth, halved while more than 64 MiB would be
+/// under way on all QPs, but at least 2 and in whole posts and signals.
+int usual_depth(const Plan& plan);
+
 /// Messages that an RDMA latency keeps in memory, the largest part of what it registers. It works on one message over and
 /// over: the buffers of an application's request and answer. With verification as many as let one be checked while others
 /// are under way; one where nobody sees each arrive (open-loop writes and reads). Atomics are told apart by their slots.
@@ -126,7 +135,8 @@ std::uint32_t latency_slots(const Plan& plan);
 /// sizes ≥ 1 (8 for atomics); operation, metric and transport fit each other; counts inside `limits`.
 void validate(const Plan& plan, const Limits& limits);
 
-/// Worst-case wall time of the measurement itself (warm-up, window, drain), from which deadlines are derived.
-nanoseconds expected_wall_time(const Plan& plan);
+/// Worst-case wall time of the measurement itself (warm-up, window, drain), from which deadlines are derived. By count the
+/// window is estimated, and at most limits.max_duration.
+nanoseconds expected_wall_time(const Plan& plan, const Limits& limits = {});
 
 }  // namespace railgauge::plan

@@ -60,7 +60,7 @@ void add_measured(Options& out, const Plan& plan) {
   if (plan.iterations > 0) out.always("--iterations", plan.iterations);
   else out.time("--duration", plan.duration);
   if (plan.iterations > 0 || plan.warm_up != usual.warm_up) out.time("--warm-up", plan.warm_up);
-  if (plan.iterations > 0 || plan.interval != std::min(usual.interval, plan.duration)) out.time("--interval", plan.interval);
+  if ((bulk || plan.under_load) && (plan.iterations > 0 || plan.interval != std::min(usual.interval, plan.duration))) out.time("--interval", plan.interval);
   out.flag("--verify", plan.verify && (plan.transport == Transport::tcp || !bulk || plan.verify_each));
   out.flag("--under-load", plan.under_load);
   if (plan.load_rate_per_s > 0) out.always("--load-rate", plan.load_rate_per_s);

@@ -78,6 +78,38 @@ TEST(RdmaPlans, NumbersThatMeanNothingAreRefusedAndNotReplaced) {
   EXPECT_THROW(tcp({"--mss", "0"}), Error);
 }
 
+TEST(RdmaPlans, ADepthThatNobodyAskedForKeepsTheBytesInFlightBounded) {
+  // 64 MiB: 128 of 512 KiB, 64 of 1 MiB, 8 of 8 MiB, at least 2; 8 QPs of 64 KiB still 128, 16 QPs 64.
+  auto depth = [](std::vector<std::string> arguments) { return rdma(std::move(arguments))[0].rdma.depth; };
+  EXPECT_EQ(depth({"-s", "512K"}), 128);
+  EXPECT_EQ(depth({"-s", "1M"}), 64);
+  EXPECT_EQ(depth({"-s", "8M"}), 8);
+  EXPECT_EQ(depth({"-s", "1G"}), 2);
+  EXPECT_EQ(depth({"-q", "8"}), 128);
+  EXPECT_EQ(depth({"-q", "8", "--threads", "2"}), 64);
+  EXPECT_EQ(depth({"-s", "1G", "--depth", "128"}), 128);
+  EXPECT_EQ(depth({"-s", "8M", "--post-batch", "16"}), 16);
+  EXPECT_EQ(depth({"-s", "8M", "--signal-every", "32"}), 32);
+  EXPECT_EQ(depth({"-s", "1M", "--preset", "perftest"}), 128);
+  auto sweep = rdma({"-s", "512K,1G"});
+  EXPECT_EQ(sweep[0].rdma.depth, 128);
+  EXPECT_EQ(sweep[1].rdma.depth, 2);
+}
+
+TEST(RdmaPlans, WhatHasNoEffectIsRefused) {
+  EXPECT_THROW(rdma({"-D", "1", "-n", "100"}), CLI::ExcludesError);
+  EXPECT_THROW(rdma({"--op", "write", "--max-reads", "4"}), Error);
+  EXPECT_EQ(rdma({"--op", "read", "--max-reads", "4"})[0].rdma.max_reads, 4U);
+  EXPECT_THROW(rdma({"--connect", "rdma_cm", "--sl", "3"}), Error);
+  EXPECT_THROW(rdma({"--connect", "rdma_cm", "-x", "3"}), Error);
+  EXPECT_EQ(rdma({"--connect", "rdma_cm", "--peer-gid-index", "3"})[0].server.gid_index, 3);
+  for (const char* option : {"--working-set", "--interval"}) {
+    EXPECT_THROW(rdma({"--metric", "latency", option, "10"}), Error) << option;
+    EXPECT_NO_THROW(rdma({"--metric", "latency", "--under-load", option, std::string(option) == "--interval" ? "100ms" : "1M"})) << option;
+  }
+  EXPECT_THROW(tcp({"--metric", "latency", "--interval", "100ms"}), Error);
+}
+
 TEST(RdmaPlans, BidirectionalContradictsADirection) { EXPECT_THROW(rdma({"--direction", "to", "-b"}), CLI::ExcludesError); }
 
 TEST(RdmaPlans, ReadsBringTheDataHereUnlessToldOtherwise) {
@@ -112,6 +144,11 @@ TEST(RdmaPlans, CpuListsAreExpanded) {
   EXPECT_EQ(rdma({"--cpu", "7,3"})[0].client.cpus, (std::vector<int>{7, 3}));  // the first thread on CPU 7
   EXPECT_THROW(rdma({"--cpu", "6-4"}), Error);
   EXPECT_THROW(rdma({"--cpu", "a"}), Error);
+}
+
+TEST(TcpPlans, ManyStreamsShareTheThreadsThereMayBe) {
+  EXPECT_EQ(tcp({"--streams", "1000"})[0].threads, 256);
+  EXPECT_EQ(tcp({"--streams", "7"})[0].threads, 7);
 }
 
 TEST(TcpPlans, WaitAndBlockFollowTheMetric) {

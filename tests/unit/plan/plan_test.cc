@@ -189,7 +189,7 @@ TEST(Validate, ChecksTcpSettings) {
 }
 
 TEST(Validate, RefusesNamesThatAreNoNames) {
-  EXPECT_THAT(refusal_after(write_bandwidth(), [](Plan& p) { p.server.device = "../../etc"; }), HasSubstr("--device"));
+  EXPECT_THAT(refusal_after(write_bandwidth(), [](Plan& p) { p.server.device = "../../etc"; }), HasSubstr("--peer-device \""));
   EXPECT_THAT(refusal_after(write_bandwidth(), [](Plan& p) { p.client.device = ""; }), HasSubstr("--device"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.server.interface = "eth0\n"; }), HasSubstr("eth0\\x0a"));
   EXPECT_THAT(refusal_after(tcp_stream(), [](Plan& p) { p.client.interface = "a-name-too-long-"; }), HasSubstr("--interface"));
@@ -236,6 +236,9 @@ TEST(ExpectedWallTime, HasAnEndForIterations) {
   plan.rdma.rate_limit_gbit_per_s = 0;
   plan.iterations = std::numeric_limits<std::uint64_t>::max();
   EXPECT_EQ(expected_wall_time(plan), hours(24) + seconds(5));
+  Limits limits;
+  limits.max_duration = seconds(7);
+  EXPECT_EQ(expected_wall_time(plan, limits), seconds(12));
 }
 
 TEST(Validate, WantsIterationsThatFillBatchesAndSignals) {
