@@ -55,7 +55,7 @@ void RdmaPlace::check(const verbs::Device& device) const {
     throw Error(ErrorKind::unsupported, fmt::format("port {} of {} is not ACTIVE but {}: is the cable in and the subnet manager or interface up?",
                                                     port(), device.name(), facts.state));
   if (plan.message_bytes > facts.max_message_bytes)
-    throw Error(ErrorKind::usage, fmt::format("--size {} is larger than {} can send in one message: use {} or less",
+    throw Error(ErrorKind::verbs, fmt::format("--size {} is larger than {} can send in one message: use {} or less",
                                               format_size(plan.message_bytes), device.name(), format_size(facts.max_message_bytes)));
   bool atomic = plan.operation == Operation::fetch_add || plan.operation == Operation::compare_swap;
   if (atomic && !device.has_atomics()) throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device.name()));

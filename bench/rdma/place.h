@@ -27,7 +27,7 @@ class RdmaPlace {
   /// Chooses device and port. Throws Error{usage, unsupported}.
   explicit RdmaPlace(PlaceRequest request);
 
-  /// Throws Error{unsupported} for a port that is not ACTIVE or a device without the plan's operation, Error{usage} for
+  /// Throws Error{unsupported} for a port that is not ACTIVE or a device without the plan's operation, Error{verbs} for
   /// messages larger than the port takes.
   void check(const verbs::Device& device) const;
   /// CPUs beside the device; on one host those that the other side does not take.

@@ -27,14 +27,14 @@ std::string offered_congestion() {
 }
 
 Error congestion_error(const std::string& wanted, const std::string& found) {
-  return Error(ErrorKind::unsupported,
+  return Error(ErrorKind::system,
                fmt::format("TCP_CONGESTION: wanted \"{}\", found {}; this kernel offers \"{}\" (sysctl "
                            "net.ipv4.tcp_available_congestion_control); load more with: modprobe tcp_{}",
                            wanted, found, offered_congestion(), wanted));
 }
 
 Error not_taken(const std::string& option, const std::string& wanted, const std::string& found, const std::string& remedy) {
-  return Error(ErrorKind::unsupported, fmt::format("{}: wanted {}, found {}; {}", option, wanted, found, remedy));
+  return Error(ErrorKind::system, fmt::format("{}: wanted {}, found {}; {}", option, wanted, found, remedy));
 }
 
 template <typename T>
@@ -71,7 +71,7 @@ void check_buffer(const std::string& option, int found, std::uint64_t wanted, co
   // socket(7): "the kernel doubles this value … and this doubled value is returned by getsockopt". Small values are
   // raised to a minimum, which is not what was asked for either.
   if (static_cast<std::uint64_t>(found) == 2 * wanted) return;
-  throw not_taken(option, fmt::format("{} bytes", wanted), fmt::format("{} bytes", found / 2), fmt::format("its limit is sysctl {}", sysctl));
+  throw not_taken(option, fmt::format("{} bytes", wanted), fmt::format("{} bytes", found / 2), fmt::format("raise the limit: sysctl -w {}={}", sysctl, wanted));
 }
 
 void check_mss(int found, int wanted) {

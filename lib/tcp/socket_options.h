@@ -25,7 +25,7 @@ void apply(int fd, const SocketSettings& settings);
 /// Applies what belongs to one connected socket alone: pacing and TCP_NODELAY. Throws Error{system}.
 void apply_connected(int fd, const SocketSettings& settings);
 
-/// Reads every setting of a connected socket back and compares. Throws Error{unsupported} naming option, wanted and found
+/// Reads every setting of a connected socket back and compares. Throws Error{system} naming option, wanted and found
 /// for one that did not take. Returns what is in effect, units in the keys: "congestion", "mss_bytes", "sndbuf_bytes",
 /// "rcvbuf_bytes" (as the kernel reports them, twice the usable size), "pacing_bytes_per_s", "no_delay", "interface", "zerocopy".
 std::map<std::string, std::string> read_back(int fd, const SocketSettings& settings);

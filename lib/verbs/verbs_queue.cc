@@ -75,7 +75,7 @@ int poll_cq(ibv_cq* cq, std::span<ibv_wc> scratch, std::span<Completion> out) no
 }
 
 [[noreturn]] void too_small(const Device& device, const char* limit, std::uint64_t wanted, int found, const char* remedy) {
-  throw Error(ErrorKind::usage, fmt::format("{} of {} is {}, {} are needed: use {}", limit, device.name(), found, wanted, remedy));
+  throw Error(ErrorKind::verbs, fmt::format("{} of {} is {}, {} are needed: use {}", limit, device.name(), found, wanted, remedy));
 }
 
 /// Entries for every request of every lane, since an unsignalled one that fails has a completion too; where the device

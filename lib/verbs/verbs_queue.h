@@ -25,7 +25,7 @@ struct QueueRequest {
 /// a post cuts the chain, posts and restores it.
 class VerbsQueue final : public transport::WorkQueue {
  public:
-  /// Throws Error{usage} when the device's limits are too small, naming limit and option; Error{verbs}. QPs are in RESET.
+  /// Throws Error{verbs}, also when the device's limits are too small, naming limit and option. QPs are in RESET.
   explicit VerbsQueue(const QueueRequest& request);
 
   std::uint32_t lanes() const noexcept override { return static_cast<std::uint32_t>(lanes_.size()); }
