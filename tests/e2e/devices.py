@@ -26,7 +26,7 @@ class Devices(RailgaugeTest):
         only_gid = "[port 1]\ngid 5 = 10.0.0.7, v2\n"
         for op, metric in (("write", "bandwidth"), ("send", "latency"), ("write", "latency"), ("read", "bandwidth")):
             done = self.on("[device x_9]\nclassic = yes\n" + only_gid, "rdma", "--self", "--op", op, "--metric", metric, "--duration", "50ms",
-                           "--interval", "10ms", "--format", "json")
+                           "--format", "json")
             self.assertEqual(done.returncode, 0, done.stderr)
             record = self.judged(done.stdout)
             self.assertTrue(record["simulated"])
@@ -44,8 +44,19 @@ class Devices(RailgaugeTest):
         d = "[device x_9]\n"
         self.assert_says(self.reason(d + "max_mr_bytes = 1048576\n", "--working-set", "2M"), "ibv_reg_mr", "max_mr_size", "1 MiB", "--working-set")
         self.assert_says(self.reason(d + "max_mr = 1\n", "--direction", "both", "--working-set", "1M"), "ibv_reg_mr", "1 regions (max_mr)")
-        self.assert_says(self.reason(d + TINY), "largest QP", "16", "128", "--depth")
+        self.assert_says(self.reason(d + TINY, "--depth", "128"), "largest QP", "16", "128", "--depth")
         self.assert_says(self.reason(d + TINY, "--depth", "16", "--qps", "5"), "number of QPs", "4", "5", "--qps")
+
+    def test_a_depth_that_nobody_asked_for_is_fitted_to_the_device(self):
+        done = self.on("[device x_9]\n" + TINY, "rdma", "--self", "--duration", "50ms", "--interval", "10ms", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        m = self.judged(done.stdout)["measurements"][0]
+        self.assertEqual(m["plan"]["rdma"]["depth"], 16)
+        self.assert_says(" ".join(m["sides"][0]["choices"]), "depth 16 instead of 128", "x_9", "holds 16 requests")
+        done = self.on("[device x_9]\nmax_qp_wr = 16\n", "check", "--self", "--quick", "--no-tcp", "--format", "json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        for m in self.judged(done.stdout)["measurements"]:
+            self.assertEqual(m["outcome"], "done", m["plan"]["label"] + ": " + m["reason"])
 
     def test_a_device_node_that_is_missing(self):
         self.assert_says(self.reason("[device x_9]\n", faults="fail open errno 2"), "x_9", "/dev/infiniband/uverbs0", "modprobe ib_uverbs")
