@@ -87,8 +87,6 @@ class RailgaugeTest(unittest.TestCase):
     def need_simverbs(self):
         if not SIMVERBS or not os.path.exists(SIMVERBS):
             self.skipTest("the stand-in verbs library is not built")
-        if SANITIZE.startswith("thread"):
-            self.skipTest("ThreadSanitizer and a preloaded verbs library do not go together")
 
     def records(self):
         return sorted(glob.glob(str(self.here / "railgauge-*.json")))
