@@ -43,12 +43,77 @@ Term pcie_term(const PcieLink& link, const std::string& where, bool write, bool 
           .gbit_per_s = write ? pcie_write_gbit_per_s(link) : pcie_read_gbit_per_s(link),
           .formula = fmt::format("{} ({}, MaxPayload {}{})", pcie_formula(link, write), write ? "DMA write" : "DMA read",
                                  link.max_payload_bytes, payload_known ? "" : " assumed"),
-          .source = kPcieSource};
+          .source = kPcieSource,
+          .kind = TermKind::pcie};
 }
 
-void add_pcie_terms(Expectation& out, const host::PciPath& path, const std::string& host_name, Traffic traffic) {
-  const bool payload_known = path.max_payload_bytes.value.has_value();
-  for (const host::PciLink& link : path.links) {
+/// The PCIe paths of one end: one, or those of the slaves of a bond.
+struct HostPaths {
+  std::vector<const host::PciPath*> paths;
+  std::size_t slaves = 1;
+};
+
+/// Of a bond the slaves' paths; where none is known the end's own, which for RDMA is that of the card with all its ports.
+HostPaths paths_of(const host::PciPath& own, const std::optional<host::Netdev>& netdev, const std::vector<host::Netdev>& slaves) {
+  HostPaths out;
+  for (const host::Netdev& slave : slaves)
+    if (!slave.pci.links.empty()) out.paths.push_back(&slave.pci);
+  if (netdev && netdev->bond_slaves.size() > 1 && !out.paths.empty()) return {out.paths, netdev->bond_slaves.size()};
+  return {{&own}, 1};
+}
+
+HostPaths paths_of(const RdmaEnd& end) {
+  // A stand-in lies beside the host's real interfaces: only its own path is its.
+  return paths_of(end.device.pci, end.device.simulated ? std::nullopt : end.netdev, end.slaves);
+}
+
+HostPaths paths_of(const TcpEnd& end) { return paths_of(end.netdev.pci, end.netdev, end.slaves); }
+
+/// One physical link, and how many paths cross it.
+struct UsedLink {
+  std::string key;
+  const host::PciLink* link;
+  const host::PciPath* path;
+  std::size_t paths;
+};
+
+/// Every link once. The functions of one card (same domain:bus:device) share theirs; of bridges each function has its own.
+std::vector<UsedLink> links_of(const std::vector<const host::PciPath*>& paths) {
+  std::vector<UsedLink> out;
+  for (const host::PciPath* path : paths) {
+    for (const host::PciLink& link : path->links) {
+      const bool card = &link == &path->links.front();
+      const std::string key = card ? link.address.substr(0, link.address.rfind('.')) : link.address;
+      const auto known = std::find_if(out.begin(), out.end(), [&](const UsedLink& used) { return used.key == key; });
+      if (known == out.end())
+        out.push_back({key, &link, path, 1});
+      else
+        ++known->paths;
+    }
+  }
+  return out;
+}
+
+/// What a link of some slaves means for the traffic of the whole bond: with flows enough each slave carries its share; few
+/// flows may all take this link, or as many slaves as there are flows.
+void scale_to_bond(Term& term, std::size_t sharing, std::size_t slaves, std::size_t flows) {
+  if (sharing >= slaves) return;
+  const double own = term.gbit_per_s;
+  term.name += fmt::format(" ({} of {} slaves)", sharing, slaves);
+  if (flows < 2 * slaves) {
+    if (flows > 1) term.at_most_gbit_per_s = own * static_cast<double>(std::min(flows, slaves));
+    return;
+  }
+  term.gbit_per_s = own * static_cast<double>(slaves) / static_cast<double>(sharing);
+  term.formula = fmt::format("{} / {} x {}", slaves, sharing, term.formula);
+}
+
+void add_pcie_terms(Expectation& out, const HostPaths& paths, const std::string& host_name, Traffic traffic, int flows) {
+  std::string unknown_payload;
+  for (const UsedLink& used : links_of(paths.paths)) {
+    const host::PciLink& link = *used.link;
+    const host::Fact<int>& payload = used.path->max_payload_bytes;
+    if (!payload) unknown_payload = payload.reason;
     const std::string where = fmt::format("{} on {}", link.address, host_name);
     if (!link.current_gt_per_s || !link.current_width) {
       const auto& reason = link.current_gt_per_s ? link.current_width.reason : link.current_gt_per_s.reason;
@@ -61,11 +126,15 @@ void add_pcie_terms(Expectation& out, const host::PciPath& path, const std::stri
                                       *link.current_gt_per_s, *link.current_width));
       continue;
     }
-    const PcieLink known{*generation, *link.current_width, payload_known ? *path.max_payload_bytes : kUsualMaxPayload};
-    out.terms.push_back(pcie_term(known, where, traffic.writes, payload_known));
+    const PcieLink known{*generation, *link.current_width, payload.value.value_or(kUsualMaxPayload)};
+    Term term = pcie_term(known, where, traffic.writes, payload.value.has_value());
+    term.host = host_name;
+    term.address = link.address;
+    scale_to_bond(term, used.paths, paths.slaves, static_cast<std::size_t>(flows));
+    out.terms.push_back(std::move(term));
   }
-  if (!payload_known && !path.links.empty())
-    out.notes.push_back(fmt::format("MaxPayload on {} unknown ({}): {} B assumed", host_name, path.max_payload_bytes.reason, kUsualMaxPayload));
+  if (!unknown_payload.empty())
+    out.notes.push_back(fmt::format("MaxPayload on {} unknown ({}): {} B assumed", host_name, unknown_payload, kUsualMaxPayload));
 }
 
 /// The path MTU in effect, or the reason why it is not known.
@@ -101,6 +170,17 @@ std::string software_reason(const RdmaEnd& client, const RdmaEnd& server) {
   return {};
 }
 
+/// The term of a link that `share` of `rate` is payload of; name, formula and source are the caller's.
+Term link_term(const LinkRate& rate, double share, const std::string& host_name, const std::string& address) {
+  Term term;
+  term.gbit_per_s = rate.gbit_per_s * share;
+  term.host = host_name;
+  term.address = address;
+  term.given_by_user = rate.given_by_user;
+  if (rate.at_most_gbit_per_s) term.at_most_gbit_per_s = *rate.at_most_gbit_per_s * share;
+  return term;
+}
+
 /// The wire terms of both ends; sets `reason` when a rate is unknown. Returns the slower rate.
 std::optional<double> add_port_terms(Expectation& out, const RdmaQuestion& question, const Message& message, const RdmaEnd& client,
                                      const RdmaEnd& server) {
@@ -113,11 +193,12 @@ std::optional<double> add_port_terms(Expectation& out, const RdmaQuestion& quest
       continue;
     }
     slower = std::min(slower.value_or((*rate).gbit_per_s), (*rate).gbit_per_s);
-    out.terms.push_back({.name = fmt::format("port {} of {} on {}", (*rate).name, end->device.name, end->host),
-                         .gbit_per_s = (*rate).gbit_per_s * wire_efficiency(message),
-                         .formula = fmt::format("{:.6g} Gb/s x {} ({} {}, path MTU {})", (*rate).gbit_per_s, wire_formula(message),
-                                                name_of(message.format.wire), name_of(message.operation), message.path_mtu_bytes),
-                         .source = fmt::format("{}; per packet {}", (*rate).source, packet_overhead_text(message.format))});
+    Term term = link_term(*rate, wire_efficiency(message), end->host, end->device.name);
+    term.name = fmt::format("port {} of {} on {}", (*rate).name, end->device.name, end->host);
+    term.formula = fmt::format("{:.6g} Gb/s x {} ({} {}, path MTU {})", (*rate).gbit_per_s, wire_formula(message),
+                               name_of(message.format.wire), name_of(message.operation), message.path_mtu_bytes);
+    term.source = fmt::format("{}; per packet {}", (*rate).source, packet_overhead_text(message.format));
+    out.terms.push_back(std::move(term));
   }
   return slower;
 }
@@ -135,6 +216,16 @@ void add_better_mtu(Expectation& out, Message message, double rate) {
 
 }  // namespace
 
+std::optional<double> Expectation::at_most_gbit_per_s() const {
+  std::optional<double> least;
+  if (!limiting) return least;
+  for (const Term& term : terms) {
+    const double best = term.at_most_gbit_per_s.value_or(term.gbit_per_s);
+    if (!term.informational) least = std::min(least.value_or(best), best);
+  }
+  return least;
+}
+
 Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, const RdmaEnd& server) {
   if (std::string reason = software_reason(client, server); !reason.empty()) return none(reason);
   const host::Fact<int> mtu = path_mtu(question, client, server);
@@ -144,8 +235,8 @@ Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, con
   const Message message{question.operation, atomic ? 8 : question.message_bytes, *mtu, format_of(question, client, out)};
   const auto slower = add_port_terms(out, question, message, client, server);
   if (slower) add_better_mtu(out, message, *slower);
-  add_pcie_terms(out, client.device.pci, client.host, traffic_of(question.flow, true));
-  add_pcie_terms(out, server.device.pci, server.host, traffic_of(question.flow, false));
+  add_pcie_terms(out, paths_of(client), client.host, traffic_of(question.flow, true), question.qps);
+  add_pcie_terms(out, paths_of(server), server.host, traffic_of(question.flow, false), question.qps);
   out.wire_limit_only = question.message_rate || atomic || question.message_bytes < kSmallMessageBytes;
   if (out.reason.empty()) find_limit(out);
   return out;
@@ -164,14 +255,15 @@ Expectation expect_tcp(const TcpQuestion& question, const TcpEnd& client, const 
       if (out.reason.empty()) out.reason = fmt::format("link rate of {} on {} unknown: {}", end->netdev.name, end->host, rate.reason);
       continue;
     }
-    out.terms.push_back({.name = fmt::format("link {} of {} on {}", (*rate).name, end->netdev.name, end->host),
-                         .gbit_per_s = (*rate).gbit_per_s * tcp_efficiency(format),
-                         .formula = fmt::format("{:.6g} Gb/s x {} (MTU {}, {}, timestamps)", (*rate).gbit_per_s, tcp_formula(format), *mtu,
-                                                question.ipv6 ? "IPv6" : "IPv4"),
-                         .source = fmt::format("{}; Ethernet 38, IP {}, TCP 32 per frame", (*rate).source, question.ipv6 ? 40 : 20)});
+    Term term = link_term(*rate, tcp_efficiency(format), end->host, end->netdev.name);
+    term.name = fmt::format("link {} of {} on {}", (*rate).name, end->netdev.name, end->host);
+    term.formula = fmt::format("{:.6g} Gb/s x {} (MTU {}, {}, timestamps)", (*rate).gbit_per_s, tcp_formula(format), *mtu,
+                               question.ipv6 ? "IPv6" : "IPv4");
+    term.source = fmt::format("{}; Ethernet 38, IP {}, TCP 32 per frame", (*rate).source, question.ipv6 ? 40 : 20);
+    out.terms.push_back(std::move(term));
   }
-  add_pcie_terms(out, client.netdev.pci, client.host, traffic_of(question.flow, true));
-  add_pcie_terms(out, server.netdev.pci, server.host, traffic_of(question.flow, false));
+  add_pcie_terms(out, paths_of(client), client.host, traffic_of(question.flow, true), question.streams);
+  add_pcie_terms(out, paths_of(server), server.host, traffic_of(question.flow, false), question.streams);
   if (out.reason.empty()) find_limit(out);
   return out;
 }

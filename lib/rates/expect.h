@@ -45,13 +45,15 @@ struct LinkRate {
   double gbit_per_s = 0;
   std::string name;         ///< "400 Gb/s (4X NDR)"
   std::string source;
+  bool given_by_user = false;
+  std::optional<double> at_most_gbit_per_s{};   ///< of a bond with few flows: what they reach if they spread well
   bool operator==(const LinkRate&) const = default;
 };
 
 /// Rate of an RDMA port for `qps` QPs. In this order: the user's word; on Ethernet the speed of the GID's netdev; width ×
 /// speed (InfiniBand: data rate after line coding; Ethernet: as printed). Never guessed: missing with the reason when the
 /// link is down, or when what the driver prints is known to be a filler. Of a bond, one slave carries one QP: with fewer
-/// than two QPs a slave the rate is one slave's, above it is their sum.
+/// than two QPs a slave the rate is one slave's and at most that of as many slaves as there are QPs, above it is their sum.
 host::Fact<LinkRate> link_rate(const RdmaEnd& end, int qps);
 
 /// Rate of an interface for `streams` TCP connections; missing for virtual interfaces other than bonds.
@@ -69,7 +71,8 @@ struct RdmaQuestion {
   bool message_rate = false;                ///< the figure is messages, not bytes
 };
 
-/// The upper bound of `question` between two ends: port of each, and each PCIe link on each host's way, by name.
+/// The upper bound of `question` between two ends: port of each, and each PCIe link on each host's way, by name. Of a bond the
+/// links of all slaves count, each with the share of the traffic that crosses it: a link that two ports of one card share, whole.
 /// No expectation (with the reason) for software devices and unknown links. Simulated devices are computed like real
 /// ones; whether that judges anything is the report's decision.
 Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, const RdmaEnd& server);

@@ -6,13 +6,22 @@
 
 namespace railgauge::rates {
 
-/// One upper bound on what a path can carry, in payload bits.
+/// What a term bounds: a network link with its port, or a PCIe link of a host.
+enum class TermKind { link, pcie };
+
+/// One upper bound on what a path can carry, in payload bits. `name` is for people: what decides is in the other members.
 struct Term {
   std::string name;         ///< "port 400 Gb/s (4X NDR) of mlx5_0 on A", "PCIe 16 GT/s x16 at 0000:41:00.0 on B"
   double gbit_per_s = 0;    ///< payload, after the headers named in `formula`
   std::string formula;      ///< the arithmetic with its numbers
   std::string source;       ///< where the figures come from
   bool informational = false;   ///< never the limit: what would be possible ("path MTU 4096 instead of 1024")
+  TermKind kind = TermKind::link;
+  std::string host{};           ///< whose port or slot, by hostname; empty: of both ends, or of a link described by hand
+  std::string address{};        ///< there: the RDMA device or interface of a link, the PCI address of a PCIe link; else empty
+  bool given_by_user = false;   ///< the rate is the user's word, not the port's
+  /// What is possible where `gbit_per_s` is what is safe to expect: few flows over a bond may share one slave, or not.
+  std::optional<double> at_most_gbit_per_s{};
   bool operator==(const Term&) const = default;
 };
 
@@ -26,6 +35,8 @@ struct Expectation {
   std::optional<double> gbit_per_s() const {
     return limiting ? std::optional<double>(terms[*limiting].gbit_per_s) : std::nullopt;
   }
+  /// What no run can exceed: the smallest of the terms at their best. Absent when there is no expectation.
+  std::optional<double> at_most_gbit_per_s() const;
   bool operator==(const Expectation&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "rates/expect.h"
 
@@ -12,7 +13,9 @@ using host::Fact;
 constexpr int kArphrdLoopback = 772;
 constexpr int kArphrdInfiniband = 32;
 
-LinkRate user_rate(double gbit_per_s) { return {gbit_per_s, fmt::format("{:g} Gb/s as given", gbit_per_s), "given by the user"}; }
+LinkRate user_rate(double gbit_per_s) {
+  return {.gbit_per_s = gbit_per_s, .name = fmt::format("{:g} Gb/s as given", gbit_per_s), .source = "given by the user", .given_by_user = true};
+}
 
 /// Rate of one slave: the slowest that is known, else an equal share of the bond's speed.
 std::optional<double> slave_rate(const host::Netdev& bond, const std::vector<host::Netdev>& slaves) {
@@ -24,22 +27,41 @@ std::optional<double> slave_rate(const host::Netdev& bond, const std::vector<hos
   return slowest;
 }
 
+/// What `flows` reach if each leaves through a slave of its own, the fastest first. `slave`: the rate of one whose speed is unknown.
+double best_case(const host::Netdev& bond, const std::vector<host::Netdev>& slaves, std::size_t flows, double slave) {
+  std::vector<double> speeds;
+  for (const host::Netdev& each : slaves) speeds.push_back(each.speed_gbit_per_s.value.value_or(slave));
+  speeds.resize(std::max(speeds.size(), bond.bond_slaves.size()), slave);
+  std::sort(speeds.rbegin(), speeds.rend());
+  const auto used = static_cast<std::ptrdiff_t>(std::min(flows, speeds.size()));
+  const double sum = std::accumulate(speeds.begin(), speeds.begin() + used, 0.0);
+  // Of an active-backup bond the kernel's figure is that of the one slave that sends.
+  return bond.speed_gbit_per_s ? std::min(sum, *bond.speed_gbit_per_s) : sum;
+}
+
 /// One flow leaves through one slave; only two flows a slave at least make it likely that all slaves are used.
 Fact<LinkRate> bond_rate(const host::Netdev& bond, const std::vector<host::Netdev>& slaves, int flows) {
   const std::size_t count = bond.bond_slaves.size();
   const auto slave = slave_rate(bond, slaves);
   if (!slave) return Fact<LinkRate>::missing(fmt::format("speed of {} and of its slaves unknown", bond.name));
   if (static_cast<std::size_t>(flows) < 2 * count) {
-    return Fact<LinkRate>::of({*slave, fmt::format("{:g} Gb/s (one of {} slaves of {})", *slave, count, bond.name),
-                               fmt::format("speed of the slaves of {}", bond.name)});
+    const double best = best_case(bond, slaves, static_cast<std::size_t>(flows), *slave);
+    const bool spread = best > *slave;
+    return Fact<LinkRate>::of({.gbit_per_s = *slave,
+                               .name = fmt::format("{:g} Gb/s (one of {} slaves of {}{})", *slave, count, bond.name,
+                                                   spread ? fmt::format(", {:g} at best", best) : ""),
+                               .source = fmt::format("speed of the slaves of {}", bond.name),
+                               .at_most_gbit_per_s = spread ? std::optional(best) : std::nullopt});
   }
   const double sum = bond.speed_gbit_per_s ? *bond.speed_gbit_per_s : *slave * static_cast<double>(count);
-  return Fact<LinkRate>::of({sum, fmt::format("{:g} Gb/s ({} slaves of {})", sum, count, bond.name), fmt::format("speed of {}", bond.name)});
+  return Fact<LinkRate>::of(
+      {.gbit_per_s = sum, .name = fmt::format("{:g} Gb/s ({} slaves of {})", sum, count, bond.name), .source = fmt::format("speed of {}", bond.name)});
 }
 
 Fact<LinkRate> netdev_rate(const host::Netdev& netdev) {
   const double speed = *netdev.speed_gbit_per_s;
-  return Fact<LinkRate>::of({speed, fmt::format("{:g} Gb/s Ethernet", speed), fmt::format("/sys/class/net/{}/speed", netdev.name)});
+  return Fact<LinkRate>::of(
+      {.gbit_per_s = speed, .name = fmt::format("{:g} Gb/s Ethernet", speed), .source = fmt::format("/sys/class/net/{}/speed", netdev.name)});
 }
 
 /// Why what the driver prints for an Ethernet port is no rate; empty when it is one.
@@ -62,7 +84,7 @@ Fact<LinkRate> printed_ethernet_rate(const RdmaEnd& end) {
   if (!printed) return Fact<LinkRate>::missing(printed.reason);
   if (const std::string why = why_filler(end, *printed); !why.empty()) return Fact<LinkRate>::missing(why);
   // Nominal, never the 8b/10b data rate: 10G and 40G Ethernet are printed as QDR.
-  return Fact<LinkRate>::of({*printed, fmt::format("{:g} Gb/s Ethernet", *printed), "width x speed of the port"});
+  return Fact<LinkRate>::of({.gbit_per_s = *printed, .name = fmt::format("{:g} Gb/s Ethernet", *printed), .source = "width x speed of the port"});
 }
 
 Fact<LinkRate> ethernet_rate(const RdmaEnd& end, int qps) {
@@ -82,13 +104,14 @@ Fact<LinkRate> infiniband_rate(const host::RdmaPort& port) {
     const double data = infiniband_data_gbit_per_s(*lane, *port.width);
     std::string name = fmt::format("{:g} Gb/s ({}X {})", nominal, *port.width, facts.name);
     if (data != nominal) name += fmt::format(", {:.4g} Gb/s after {}", data, facts.coding);
-    return Fact<LinkRate>::of({data, name, "width x speed of the port, lane table"});
+    return Fact<LinkRate>::of({.gbit_per_s = data, .name = name, .source = "width x speed of the port, lane table"});
   }
   if (!port.rate_gbit_per_s) return Fact<LinkRate>::missing(port.rate_gbit_per_s.reason);
   if (!port.speed) return Fact<LinkRate>::missing("lane speed unknown: " + port.speed.reason);
   // A speed newer than the table: from EDR on nominal and data rate are the same.
-  return Fact<LinkRate>::of(
-      {*port.rate_gbit_per_s, fmt::format("{:g} Gb/s ({})", *port.rate_gbit_per_s, *port.speed), "rate of the port as printed"});
+  return Fact<LinkRate>::of({.gbit_per_s = *port.rate_gbit_per_s,
+                             .name = fmt::format("{:g} Gb/s ({})", *port.rate_gbit_per_s, *port.speed),
+                             .source = "rate of the port as printed"});
 }
 
 }  // namespace

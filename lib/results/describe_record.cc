@@ -10,6 +10,11 @@ void describe(results::Io& io, Term& term) {
   io.field("formula", term.formula);
   io.field("source", term.source);
   io.field("informational", term.informational);
+  io.word("kind", term.kind, {{TermKind::link, "link"}, {TermKind::pcie, "pcie"}});
+  io.field("host", term.host);
+  io.field("address", term.address);
+  io.field("given_by_user", term.given_by_user);
+  io.field("at_most_gbit_per_s", term.at_most_gbit_per_s, 0.0);
 }
 
 namespace {

@@ -42,25 +42,44 @@ rates::Term term(const std::string& name, double gbit_per_s, const std::string& 
   return out;
 }
 
+/// A term of one host: "port … of `address` on `host`", "PCIe … at `address` on `host`".
+rates::Term term_of(rates::TermKind kind, const std::string& what, const std::string& address, const std::string& host, double gbit_per_s,
+                    const std::string& formula) {
+  bool pcie = kind == rates::TermKind::pcie;
+  rates::Term out = term(fmt::format("{} {} {} on {}", what, pcie ? "at" : "of", address, host), gbit_per_s, formula);
+  out.kind = kind;
+  out.host = host;
+  out.address = address;
+  return out;
+}
+
 rates::Expectation expect_port() {
   rates::Expectation out;
-  out.terms = {term("port 400 Gb/s (4X NDR) of mlx5_2 on node-07", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)"),
-               term("port 400 Gb/s (4X NDR) of mlx5_2 on node-12", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)"),
-               term("PCIe 32 GT/s x16 at 0000:41:00.0 on node-07", kPcieGen5, "16 x 31.508 Gb/s x 256 / (256 + 24)")};
+  out.terms = {term_of(rates::TermKind::link, "port 400 Gb/s (4X NDR)", "mlx5_2", "node-07", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)"),
+               term_of(rates::TermKind::link, "port 400 Gb/s (4X NDR)", "mlx5_2", "node-12", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)"),
+               term_of(rates::TermKind::pcie, "PCIe 32 GT/s x16", "0000:41:00.0", "node-07", kPcieGen5, "16 x 31.508 Gb/s x 256 / (256 + 24)")};
   out.limiting = 0;
   return out;
 }
 
+/// Another figure for both ports of expect_port().
+void set_ports(rates::Expectation& expectation, double gbit_per_s, const char* formula) {
+  for (std::size_t i : {0U, 1U}) {
+    expectation.terms[i].gbit_per_s = gbit_per_s;
+    expectation.terms[i].formula = formula;
+  }
+}
+
 rates::Expectation expect_pcie() {
   rates::Expectation out = expect_port();
-  out.terms.push_back(term("PCIe 8 GT/s x16 at 0000:41:00.0 on node-12", kPcieGen3, "16 x 7.877 Gb/s x 256 / (256 + 24) (DMA write, MaxPayload 256)"));
+  out.terms.push_back(term_of(rates::TermKind::pcie, "PCIe 8 GT/s x16", "0000:41:00.0", "node-12", kPcieGen3, "16 x 7.877 Gb/s x 256 / (256 + 24) (DMA write, MaxPayload 256)"));
   out.limiting = 3;
   return out;
 }
 
 rates::Expectation expect_tcp() {
   rates::Expectation out;
-  out.terms = {term("link 400 Gb/s of eth2 on node-07", kTcp9000, "400 Gb/s x 8948 / 9038 (MTU 9000, IPv4, timestamps)")};
+  out.terms = {term_of(rates::TermKind::link, "link 400 Gb/s", "eth2", "node-07", kTcp9000, "400 Gb/s x 8948 / 9038 (MTU 9000, IPv4, timestamps)")};
   out.limiting = 0;
   return out;
 }
@@ -230,7 +249,7 @@ Record met() {
   rates::Expectation small = expect_port();
   small.wire_limit_only = true;
   // 64 / (64 + 82 + 16) = 39.5 % (link-rates.md 2.2, RoCE write of 64 B).
-  for (std::size_t i : {0U, 1U}) small.terms[i] = term(small.terms[i].name, 158.02, "400 Gb/s x 64 / (64 + 1 x 82 + 16)");
+  set_ports(small, 158.02, "400 Gb/s x 64 / (64 + 1 x 82 + 16)");
   out.measurements = {bandwidth(with_qps(kWrite, 1), 284.1, expect_port()), bandwidth(with_qps(kWrite, 8), 391.52, expect_port()),
                       bandwidth(with_qps(kRead, 8), 389.9, expect_port()),   bandwidth(with_qps(kBoth, 8), 388.8, expect_port()),
                       bandwidth(with_qps(kRate, 1), 18.432, small),          latency(kWriteLatency, 1612, 1710, 9470),
@@ -260,7 +279,7 @@ Record mtu_marginal_and_dirty() {
   out.nodes[0].command_line = {"railgauge", "rdma", "node-12", "--op", "write", "--qps", "8"};
   out.nodes[1].facts.netdevs.front().mtu_bytes = host::Fact<int>::of(1500);
   rates::Expectation small_mtu = expect_port();
-  for (std::size_t i : {0U, 1U}) small_mtu.terms[i] = term(small_mtu.terms[i].name, kPort1024, "400 Gb/s x 65536 / (65536 + 64 x 82 + 16)");
+  set_ports(small_mtu, kPort1024, "400 Gb/s x 65536 / (65536 + 64 x 82 + 16)");
   small_mtu.terms.push_back(term("ports with path MTU 4096 instead of 1024", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)", true));
   out.measurements = {bandwidth(with_qps(kWrite, 8), 369.1, small_mtu), bandwidth(with_qps(kRead, 8), 368.7, small_mtu), bandwidth(with_qps(kBoth, 8), 365.0, small_mtu)};
   out.measurements[1].sides[0].counters.push_back({"mlx5_2/1/counters", "symbol_error", host::Fact<std::uint64_t>::of(11), host::Fact<std::uint64_t>::of(14), host::Fact<std::uint64_t>::of(3), false});
@@ -324,6 +343,8 @@ Record simulated() {
     if (measurement.expectation.terms.empty()) continue;
     measurement.expectation.terms.resize(1);
     measurement.expectation.terms[0].name = "port 400 Gb/s (4X NDR) of sim0 on laptop";
+    measurement.expectation.terms[0].host = "laptop";
+    measurement.expectation.terms[0].address = "sim0";
   }
   return out;
 }

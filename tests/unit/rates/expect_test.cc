@@ -140,6 +140,71 @@ TEST(ExpectRdma, NotesWhatItCouldNotReadOfPcie) {
   EXPECT_NE(e.terms[*e.limiting].formula.find("MaxPayload 256 assumed"), std::string::npos);
 }
 
+/// 2 x 200G as mlx5_bond_0 of hostA: each slave on a function of `cards` below one of `ports`, PCIe `gt_per_s` x16.
+RdmaEnd bond_end(std::vector<std::string> cards, std::vector<std::string> ports, double gt_per_s) {
+  RdmaEnd end = end_of("hostA", "mlx5_bond_0", port_of(LinkLayer::ethernet, 200, 4, "HDR"));
+  end.gid = roce_v2_ipv4("bond0");
+  end.netdev = netdev_of("bond0", 400);
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    host::Netdev slave = netdev_of(i == 0 ? "ens1" : "ens2", 200);
+    slave.pci.max_payload_bytes = Fact<int>::of(256);
+    slave.pci.links = {pci_link(cards[i], gt_per_s, 16), pci_link(ports[i], gt_per_s, 16)};
+    end.netdev->bond_slaves.push_back(slave.name);
+    end.slaves.push_back(slave);
+  }
+  end.device.pci = end.slaves[0].pci;
+  return end;
+}
+
+std::vector<std::string> pcie_names(const Expectation& expectation) {
+  std::vector<std::string> out;
+  for (const Term& term : expectation.terms)
+    if (term.kind == TermKind::pcie) out.push_back(term.name);
+  return out;
+}
+
+TEST(ExpectRdma, CountsTheSlotThatBothPortsOfACardShareOnce) {
+  // One card with two 200G ports in g4 x16: 400 x 0.9804 = 392.1 of both ports, 230.5 of the slot (link-rates, section 2.5).
+  const RdmaEnd end = bond_end({"0000:41:00.0", "0000:41:00.1"}, {"0000:40:01.0", "0000:40:01.0"}, 16);
+  const Expectation e = expect_rdma({.message_bytes = kMebibyte, .flow = Flow::both, .qps = 8}, end, ndr_end("hostB", "0000:81:00.0", 32));
+  EXPECT_NEAR(*e.gbit_per_s(), 230.46, 0.01);
+  EXPECT_EQ(e.terms[*e.limiting].name, "PCIe 16 GT/s x16 at 0000:41:00.0 on hostA");
+  EXPECT_EQ(e.terms[*e.limiting].host, "hostA");
+  EXPECT_EQ(e.terms[*e.limiting].address, "0000:41:00.0");
+  EXPECT_EQ(pcie_names(e).size(), 3U) << "card and port above it of hostA, the card of hostB";
+  EXPECT_EQ(e.at_most_gbit_per_s(), e.gbit_per_s());
+}
+
+TEST(ExpectRdma, AddsTheSlotsOfSlavesOnTwoCards) {
+  // g3 x16 carries 115.2 per card (link-rates, section 2.5), two of them 230.5; few QPs may all use one, or both.
+  const RdmaEnd end = bond_end({"0000:41:00.0", "0000:81:00.0"}, {"0000:40:01.0", "0000:80:01.0"}, 8);
+  const RdmaEnd peer = ndr_end("hostB", "0000:81:00.0", 32);
+  const Expectation many = expect_rdma({.flow = Flow::both, .qps = 8}, end, peer);
+  EXPECT_NEAR(*many.gbit_per_s(), 230.46, 0.05);
+  EXPECT_EQ(many.terms[*many.limiting].name, "PCIe 8 GT/s x16 at 0000:41:00.0 on hostA (1 of 2 slaves)");
+  EXPECT_EQ(many.terms[*many.limiting].formula.rfind("2 / 1 x 16 x 0.9846 GB/s x 8 x 256 / (256 + 24)", 0), 0U);
+  const Expectation two = expect_rdma({.flow = Flow::both, .qps = 2}, end, peer);
+  EXPECT_NEAR(*two.gbit_per_s(), 115.23, 0.05);
+  EXPECT_NEAR(*two.at_most_gbit_per_s(), 230.46, 0.05);
+  const Expectation one = expect_rdma({.flow = Flow::both, .qps = 1}, end, peer);
+  EXPECT_NEAR(*one.at_most_gbit_per_s(), 115.23, 0.05);
+}
+
+TEST(ExpectRdma, TakesTheDevicesOwnPathWhereNoSlaveHasOne) {
+  RdmaEnd end = bond_end({"0000:41:00.0"}, {"0000:40:01.0"}, 16);
+  end.netdev->bond_slaves = {"ens1", "ens2"};
+  end.slaves.clear();
+  EXPECT_NEAR(*expect_rdma({.flow = Flow::both, .qps = 8}, end, end).gbit_per_s(), 230.46, 0.01);
+}
+
+TEST(ExpectTcp, ABondHasThePcieLinksOfItsSlaves) {
+  const RdmaEnd bond = bond_end({"0000:41:00.0", "0000:41:00.1"}, {"0000:40:01.0", "0000:40:01.0"}, 8);
+  const TcpEnd end{"hostA", *bond.netdev, bond.slaves, std::nullopt};
+  const Expectation e = expect_tcp({.streams = 8}, {"hostB", netdev_of("ens9", 400), {}, std::nullopt}, end);
+  EXPECT_NEAR(*e.gbit_per_s(), 115.2, 0.05);   // g3 x16, DMA write
+  EXPECT_EQ(e.terms[*e.limiting].kind, TermKind::pcie);
+}
+
 TEST(ExpectRdma, IsOnlyAWireLimitForSmallMessagesAndRates) {
   const RdmaEnd end = roce_end("hostA", 100, 4096);
   EXPECT_TRUE(expect_rdma({.message_bytes = 64}, end, end).wire_limit_only);

@@ -42,6 +42,7 @@ TEST(LinkRate, PrefersTheNetdevOnEthernetAndTheUserEverywhere) {
   end.link_gbit_per_s = 25;
   EXPECT_DOUBLE_EQ((*link_rate(end, 1)).gbit_per_s, 25);
   EXPECT_EQ((*link_rate(end, 1)).source, "given by the user");
+  EXPECT_TRUE((*link_rate(end, 1)).given_by_user);
 }
 
 TEST(LinkRate, IsMissingWhileTheLinkIsDown) {
@@ -83,6 +84,28 @@ TEST(LinkRate, JudgesOneQpAgainstOneSlave) {
   EXPECT_EQ((*link_rate(end, 1)).name, "200 Gb/s (one of 2 slaves of bond0)");
   end.slaves.clear();
   EXPECT_DOUBLE_EQ((*link_rate(end, 1)).gbit_per_s, 200) << "an equal share where the slaves are unknown";
+}
+
+TEST(LinkRate, SaysWhatFewFlowsReachOverABondAtBest) {
+  // Two QPs may leave through both slaves of 2 x 200G, three QPs through no more than that.
+  TcpEnd end{"hostA", netdev_of("bond0", 400), {netdev_of("ens1", 200), netdev_of("ens2", 200)}, std::nullopt};
+  end.netdev.bond_slaves = {"ens1", "ens2"};
+  auto at_most = [&](int flows) { return (*link_rate(end, flows)).at_most_gbit_per_s; };
+  EXPECT_EQ(at_most(1), std::nullopt);
+  EXPECT_EQ(at_most(2), 400);
+  EXPECT_EQ(at_most(3), 400);
+  EXPECT_EQ(at_most(4), std::nullopt) << "the rate is their sum already";
+  EXPECT_EQ((*link_rate(end, 2)).name, "200 Gb/s (one of 2 slaves of bond0, 400 at best)");
+  // Slaves that differ: one flow may have the faster one.
+  end.slaves = {netdev_of("ens1", 100), netdev_of("ens2", 200)};
+  end.netdev.speed_gbit_per_s = Fact<double>::of(300);
+  EXPECT_DOUBLE_EQ((*link_rate(end, 1)).gbit_per_s, 100);
+  EXPECT_EQ(at_most(1), 200);
+  EXPECT_EQ(at_most(2), 300);
+  // Active-backup: the kernel gives the speed of the one that sends.
+  end.slaves = {netdev_of("ens1", 200), netdev_of("ens2", 200)};
+  end.netdev.speed_gbit_per_s = Fact<double>::of(200);
+  EXPECT_EQ(at_most(2), std::nullopt);
 }
 
 TEST(LinkRate, DescribesASimulatedPortByItsOwnAttributes) {
