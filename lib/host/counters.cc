@@ -69,6 +69,17 @@ CounterDelta delta_of(const std::string& source, const std::string& name, const 
   return result;
 }
 
+/// A bond has no lanes: what is counted of cables is counted by its slaves.
+std::vector<std::string> with_slaves(const Root& root, const std::vector<std::string>& netdevs) {
+  std::vector<std::string> out;
+  for (const std::string& netdev : netdevs) {
+    out.push_back(netdev);
+    if (Fact<std::string> slaves = root.text("/sys/class/net/" + netdev + "/bonding/slaves"))
+      for (std::string_view slave : split_words(*slaves)) out.emplace_back(slave);
+  }
+  return out;
+}
+
 }  // namespace
 
 CounterReader::CounterReader(const Root& root, const CounterTarget& target) : root_(root) {
@@ -81,7 +92,7 @@ CounterReader::CounterReader(const Root& root, const CounterTarget& target) : ro
     if (std::optional<std::string> real = root_.resolve(directory + "/device"))
       add_if_present({real->substr(real->rfind('/') + 1) + "/aer_dev_correctable", *real + "/aer_dev_correctable", Form::name_value_lines});
   }
-  for (const std::string& netdev : target.netdevs) {
+  for (const std::string& netdev : with_slaves(root_, target.netdevs)) {
     std::string directory = "/sys/class/net/" + netdev;
     add_if_present({netdev + "/statistics", directory + "/statistics"});
     add_if_present({netdev + "/carrier_changes", directory + "/carrier_changes", Form::one_file});

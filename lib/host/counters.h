@@ -21,8 +21,9 @@ struct CounterTarget {
 class CounterReader {
  public:
   CounterReader(const Root& root, const CounterTarget& target);
-  /// All of them now: counters and hw_counters of the device and port, statistics and carrier_changes of the interfaces,
-  /// correctable PCIe errors of the device; on the live root those ethtool statistics that `meaning_of` knows.
+  /// All of them now: counters and hw_counters of the device and port, statistics and carrier_changes of the interfaces and of
+  /// the slaves of those that are bonds, correctable PCIe errors of the device; on the live root those ethtool statistics that
+  /// `meaning_of` knows.
   std::vector<CounterReading> read() const;
   /// How long to wait after the last event of interest before read() shows it: a little more than hw_counters/lifespan, for
   /// which the kernel answers from its cache; zero where there is no such file.
@@ -56,6 +57,7 @@ enum class CounterSeverity { info, warn, soft_fail, hard_fail };
 struct CounterMeaning {
   CounterSeverity severity = CounterSeverity::info;
   std::string sentence;
+  std::string remedy;   ///< what to do about it; of every hard_fail and physical error, else it may be empty
 };
 
 /// Nothing for counters that say nothing by moving (bytes, packets).

@@ -34,6 +34,12 @@ TEST(CounterReader, ReadsDevicePortInterfaceAndPcie) {
   EXPECT_EQ(readings.count("mlx5_0/1/counters"), 0u);  // absent there
 }
 
+TEST(CounterReader, ReadsTheSlavesOfABond) {
+  // CRC and symbol errors are counted where the cable is; the tree's bond0 has two slaves.
+  auto readings = by_source(CounterReader(tree("h100_ib"), {.device = "mlx5_bond_0", .port = 1, .netdevs = {"bond0"}}).read());
+  for (const char* name : {"bond0", "ens20f0np0", "ens20f1np1"}) EXPECT_EQ(readings.count(std::string(name) + "/carrier_changes"), 1u) << name;
+}
+
 TEST(CounterReader, WaitsLongerThanTheLifespan) {
   EXPECT_EQ(CounterReader(tree("a100_roce"), {.device = "mlx5_0", .port = 1, .netdevs = {}}).wait_before_read().count(), 13);  // 12 + 1
   EXPECT_EQ(CounterReader(tree("h100_ib"), {.device = "mlx5_6", .port = 1, .netdevs = {}}).wait_before_read().count(), 15);
@@ -103,6 +109,9 @@ TEST(MeaningOf, JudgesMovements) {
   EXPECT_THAT(meaning_of("roce_slow_restart_cnps")->sentence, HasSubstr("hides loss"));
   EXPECT_EQ(meaning_of("req_cqe_flush_error")->severity, CounterSeverity::info);
   EXPECT_FALSE(meaning_of("port_xmit_data"));
+  EXPECT_THAT(meaning_of("symbol_error")->remedy, HasSubstr("cable or optics"));
+  EXPECT_THAT(meaning_of("rx_pci_signal_integrity")->remedy, HasSubstr("reseat the card"));
+  EXPECT_EQ(meaning_of("np_cnp_sent")->remedy, "");
   EXPECT_FALSE(meaning_of("rx_packets"));
   EXPECT_STREQ(name_of(CounterSeverity::soft_fail), "soft_fail");
 }
