@@ -108,8 +108,10 @@ LinkState state_by_events(const Measurement& measurement) {
     for (const std::string& event : side.events)
       if (is_port_event(event)) said += (said.empty() ? "" : ", ") + event;
     if (said.empty()) continue;
+    std::string& sentence = state.cause.sentence;
     state.cleanliness = Cleanliness::dirty;
-    state.sentence += fmt::format("{}the link of {} changed during the run: {}", state.sentence.empty() ? "" : "; ", port_name(side), said);
+    sentence += fmt::format("{}the link of {} changed during the run: {}", sentence.empty() ? "" : "; ", port_name(side), said);
+    state.cause.remedies = {host::meaning_of("link_downed")->remedy};
   }
   return state;
 }
@@ -147,7 +149,9 @@ LinkState link_state(const Measurement& measurement) {
         // TCP expects some loss and repairs it; only RDMA is meant to run on a lossless fabric.
         if (state == Cleanliness::suspicious && measurement.plan.transport == plan::Transport::tcp) state = Cleanliness::clean;
       }
-      if (state > worst.cleanliness) worst = {state, fmt::format("{}: {}", moved_text(side, counter), meaning->sentence)};
+      if (state <= worst.cleanliness) continue;
+      worst = {state, {fmt::format("{}: {}", moved_text(side, counter), meaning->sentence), {}}};
+      if (!meaning->remedy.empty()) worst.cause.remedies = {meaning->remedy};
     }
   }
   return worst;

@@ -22,7 +22,7 @@ std::optional<std::string> mismatch_text(const results::Measurement& measurement
 enum class Cleanliness { clean, suspicious, dirty };
 struct LinkState {
   Cleanliness cleanliness = Cleanliness::clean;
-  std::string sentence;  ///< the events, or the counter, by how much and what it means; on which host
+  Cause cause{};  ///< the events, or the counter, by how much and what it means, on which host; and what mends that
 };
 /// dirty: the port flapped (by its events, which come first), the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
 LinkState link_state(const results::Measurement& measurement);
@@ -33,7 +33,7 @@ Cause cpu_contention(const results::Measurement& measurement);
 /// An event of SideResult::events that tells that the port in use went down, came up or changed its speed.
 bool is_port_event(std::string_view event);
 
-/// A port whose own rate is below what the user said the link carries: nothing else needs explaining. Empty else.
+/// Where the user said what the link carries: a port that by its host's facts cannot. Nothing else needs explaining then. Empty else.
 Cause cause_in_port_rate(const results::Measurement& measurement, const results::Record& record);
 
 /// RoCE addressed by a RoCE v1 or link-local GID on either host: not routed, another switch or subnet drops it (field case

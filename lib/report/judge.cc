@@ -152,6 +152,11 @@ bool is_one_stream(const Measurement& measurement, const Verdict& verdict) {
   return measurement.plan.transport == plan::Transport::tcp && measurement.plan.streams == 1 && verdict.criterion != "user";
 }
 
+/// Observed over the most that the path can carry: few flows over a bond may do better than is safe to expect.
+double share_of_most(const Measurement& measurement, const Verdict& verdict) {
+  return *verdict.observed / measurement.expectation.at_most_gbit_per_s().value_or(*verdict.expected);
+}
+
 /// One QP or one TCP stream that falls short says nothing about the link.
 bool excuse_one_flow(const Measurement& measurement, const Record& record, Verdict& verdict) {
   const plan::Plan& plan = measurement.plan;
@@ -177,10 +182,10 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
     say_too_short(verdict, *why);
     return;
   }
-  if (verdict.criterion != "user" && *verdict.fraction > thresholds.above_fraction) {
+  if (verdict.criterion != "user" && share_of_most(measurement, verdict) > thresholds.above_fraction) {
     say(verdict, VerdictWord::inconclusive,
         fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says",
-                    100 * *verdict.fraction));
+                    100 * share_of_most(measurement, verdict)));
     return;
   }
   if (excuse_one_flow(measurement, record, verdict)) return;
@@ -215,7 +220,7 @@ Verdict judge_bandwidth(const Measurement& measurement, const Record& record, co
   }
   if (!(*verdict.expected > 0)) return say(verdict, VerdictWord::no_criterion, "the expectation is not a positive rate");
   verdict.fraction = *verdict.observed / *verdict.expected;
-  if (verdict.criterion != "user" && measurement.expectation.wire_limit_only && *verdict.fraction <= thresholds.above_fraction) {
+  if (verdict.criterion != "user" && measurement.expectation.wire_limit_only && share_of_most(measurement, verdict) <= thresholds.above_fraction) {
     verdict.criterion = "none";
     return say(verdict, VerdictWord::no_criterion, "the wire is only an upper bound here: the NIC's message rate binds first");
   }
@@ -245,15 +250,15 @@ void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
   if (state.cleanliness == Cleanliness::clean) return;
   if (state.cleanliness == Cleanliness::dirty) {
     bool fast = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
-    say(verdict, VerdictWord::failed, fmt::format("{}{}", fast ? "fast but dirty: " : "dirty link: ", state.sentence));
-    verdict.remedies = {"clean or replace the cable or optics, see what the switch's port says, then measure again"};
+    say(verdict, VerdictWord::failed, fmt::format("{}{}", fast ? "fast but dirty: " : "dirty link: ", state.cause.sentence));
+    verdict.remedies = state.cause.remedies;
     return;
   }
   if (verdict.word == VerdictWord::met) {
     verdict.word = VerdictWord::marginal;
     verdict.cause.clear();
   }
-  add_cause(verdict, {state.sentence, {}});
+  add_cause(verdict, state.cause);
 }
 
 }  // namespace
@@ -278,7 +283,7 @@ Verdict judge(const Measurement& measurement, const Record& record, const Thresh
   bool software = any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated);
   if (software) {
     // Its counters tell of loss on the path, but they pass no verdict on a cable.
-    add_cause(verdict, {link_state(measurement).sentence, {}});
+    add_cause(verdict, {link_state(measurement).cause.sentence, {}});
   } else {
     judge_cleanliness(measurement, verdict);
   }

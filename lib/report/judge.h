@@ -12,7 +12,7 @@ namespace railgauge::report {
 struct Thresholds {
   double met_fraction = 0.95;     ///< at least: met
   double below_fraction = 0.90;   ///< less: below; between the two: marginal
-  double above_fraction = 1.02;   ///< more: inconclusive, since a link cannot carry it
+  double above_fraction = 1.02;   ///< of the most that is possible; more: inconclusive, since a link cannot carry it
   /// The user's word beats the computed expectation; criterion "user".
   std::optional<double> required_gbit_per_s;
   std::optional<double> allowed_p50_us;

@@ -5,6 +5,7 @@
 
 #include "host/gid_choice.h"
 #include "host/snapshot.h"
+#include "rates/expect.h"
 #include "report/cause.h"
 
 namespace railgauge::report {
@@ -14,7 +15,6 @@ using results::Measurement;
 using results::Record;
 using results::SideResult;
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 const host::RdmaDevice* device_of(const results::Node& node, const SideResult& side) {
@@ -48,20 +48,69 @@ std::vector<std::string> mtu_remedies(const Measurement& measurement, const Reco
   return out;
 }
 
-/// Links of the path that could run faster or wider than they do.
-std::vector<std::string> pcie_remedies(const std::string& term, const Record& record) {
-  std::vector<std::string> out;
-  for (const results::Node& node : record.nodes)
-    for (const host::RdmaDevice& device : node.facts.rdma_devices)
-      for (const host::PciLink& link : device.pci.links) {
-        if (!contains(term, link.address) || !contains(term, node.facts.hostname)) continue;
-        if (!link.current_gt_per_s || !link.current_width || !link.max_gt_per_s || !link.max_width) continue;
-        if (*link.current_gt_per_s >= *link.max_gt_per_s && *link.current_width >= *link.max_width) continue;
-        out.push_back(fmt::format(
-            "{} on {} runs at {:g} GT/s x{} and could run at {:g} GT/s x{}: reseat the card, try another slot, look at the riser",
-            link.address, node.facts.hostname, *link.current_gt_per_s, *link.current_width, *link.max_gt_per_s, *link.max_width));
-      }
-  return out;
+/// A PCIe link and the functions at its ends; `above` is null where the path does not tell it.
+struct Slot {
+  const host::PciLink* used;   ///< the end that the term names
+  const host::PciLink* below;  ///< the card, or the uplink of a switch
+  const host::PciLink* above;  ///< the port that it sits in
+};
+
+/// A path alternates: card, port above it, uplink of that port's switch, port above that, …; the two ends of each link are a pair.
+std::optional<Slot> slot_in(const host::PciPath& path, const std::string& address) {
+  const auto& links = path.links;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (links[i].address != address) continue;
+    const std::size_t below = i - i % 2;
+    return Slot{&links[i], &links[below], below + 1 < links.size() ? &links[below + 1] : nullptr};
+  }
+  return std::nullopt;
+}
+
+std::optional<Slot> find_slot(const host::Snapshot& facts, const std::string& address) {
+  for (const host::RdmaDevice& device : facts.rdma_devices)
+    if (auto slot = slot_in(device.pci, address)) return slot;
+  for (const host::Netdev& netdev : facts.netdevs)
+    if (auto slot = slot_in(netdev.pci, address)) return slot;
+  return std::nullopt;
+}
+
+struct Speed {
+  double gt_per_s;
+  int width;
+  bool within(const Speed& other) const { return gt_per_s <= other.gt_per_s && width <= other.width; }
+};
+
+std::string text_of(const Speed& speed) { return fmt::format("{:g} GT/s x{}", speed.gt_per_s, speed.width); }
+
+std::optional<Speed> best_of(const host::PciLink* end) {
+  if (!end || !end->max_gt_per_s || !end->max_width) return std::nullopt;
+  return Speed{*end->max_gt_per_s, *end->max_width};
+}
+
+/// What to do about a PCIe link that limits: it should run at the smaller best of its two ends (host-facts.md 2.2). Where it
+/// does not, something is loose; where it does, one of the ends is the limit, and reseating changes nothing.
+std::string pcie_remedy(const Slot& slot, const std::string& host) {
+  const auto below = best_of(slot.below);
+  const auto above = best_of(slot.above);
+  if (!below || !slot.used->current_gt_per_s || !slot.used->current_width) return {};
+  const Speed now{*slot.used->current_gt_per_s, *slot.used->current_width};
+  const Speed best = above ? Speed{std::min(below->gt_per_s, above->gt_per_s), std::min(below->width, above->width)} : *below;
+  if (!best.within(now))
+    return fmt::format("{} on {} runs at {} and could run at {}: reseat the card, try another slot, look at the riser", slot.used->address,
+                       host, text_of(now), text_of(best));
+  if (!above) return {};
+  if (!below->within(*above))
+    return fmt::format("the slot is the limit: {} on {} can run at {}, {} above it at {}: move the card to a better slot, or expect no more",
+                       slot.below->address, host, text_of(*below), slot.above->address, text_of(*above));
+  return fmt::format("{} on {} runs at its best, {}: it is the limit itself", slot.below->address, host, text_of(*below));
+}
+
+std::vector<std::string> pcie_remedies(const rates::Term& term, const Record& record) {
+  for (const results::Node& node : record.nodes) {
+    const auto slot = node.facts.hostname == term.host ? find_slot(node.facts, term.address) : std::nullopt;
+    if (std::string remedy = slot ? pcie_remedy(*slot, term.host) : std::string(); !remedy.empty()) return {remedy};
+  }
+  return {};
 }
 
 struct Port {
@@ -83,9 +132,8 @@ std::vector<Port> ports_of(const Measurement& measurement, const Record& record)
   return out;
 }
 
-std::string runs_at(const Port& at) {
-  return fmt::format("{} port {} on {} runs at {}", at.device->name, at.port->port, at.node->facts.hostname,
-                     at.port->rate_text ? *at.port->rate_text : fmt::format("{:g} Gb/s", *at.port->rate_gbit_per_s));
+std::string runs_at(const Port& at, const std::string& rate) {
+  return fmt::format("{} port {} on {} runs at {}", at.device->name, at.port->port, at.node->facts.hostname, rate);
 }
 
 constexpr const char* kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
@@ -103,9 +151,25 @@ Cause narrow_port(const Measurement& measurement, const Record& record) {
   for (const Port& at : ports_of(measurement, record)) {
     std::string lanes = missing_lanes(*at.port);
     if (lanes.empty() || !at.port->rate_gbit_per_s || !expected || *at.port->rate_gbit_per_s < *expected) continue;
-    return {runs_at(at) + lanes, {kLanesRemedy}};
+    const std::string rate = at.port->rate_text ? *at.port->rate_text : fmt::format("{:g} Gb/s", *at.port->rate_gbit_per_s);
+    return {runs_at(at, rate) + lanes, {kLanesRemedy}};
   }
   return {};
+}
+
+/// The GID of the port that the side used; null where it was addressed by LID.
+const host::Gid* gid_of(const Port& at, const SideResult& side) {
+  for (const host::Gid& gid : at.port->gids)
+    if (side.placement.gid_index == gid.index) return &gid;
+  return nullptr;
+}
+
+/// What the port itself carries by the facts of its host: never a figure that its driver prints for another speed, nor that
+/// of one slave for a bond. Missing where they do not tell.
+host::Fact<rates::LinkRate> own_rate(const Port& at, const Measurement& measurement) {
+  const SideResult& side = *side_of(measurement, at.node->role);
+  const rates::RdmaEnd end = rates::rdma_end(at.node->facts, at.device->name, at.port->port, gid_of(at, side) ? side.placement.gid_index : std::nullopt);
+  return rates::link_rate(end, measurement.plan.rdma.qps * measurement.plan.threads);
 }
 
 const rates::Term* limiting_term(const rates::Expectation& expectation) {
@@ -116,15 +180,8 @@ const rates::Term* limiting_term(const rates::Expectation& expectation) {
 const rates::Term* port_term(const rates::Expectation& expectation) {
   const rates::Term* smallest = nullptr;
   for (const rates::Term& term : expectation.terms)
-    if (!term.informational && !starts_with(term.name, "PCIe") && (!smallest || term.gbit_per_s < smallest->gbit_per_s)) smallest = &term;
+    if (!term.informational && term.kind == rates::TermKind::link && (!smallest || term.gbit_per_s < smallest->gbit_per_s)) smallest = &term;
   return smallest;
-}
-
-/// The GID of the port that the side used; null where it was addressed by LID.
-const host::Gid* gid_of(const Port& at, const SideResult& side) {
-  for (const host::Gid& gid : at.port->gids)
-    if (side.placement.gid_index == gid.index) return &gid;
-  return nullptr;
 }
 
 /// What to use instead of a GID that is not routed: one that the port has, else an address for its interface.
@@ -141,10 +198,14 @@ std::string gid_remedy(const Port& at, const SideResult& side, const host::Gid& 
 }  // namespace
 
 Cause cause_in_port_rate(const Measurement& measurement, const Record& record) {
-  auto expected = measurement.expectation.gbit_per_s();
+  const rates::Term* limit = limiting_term(measurement.expectation);
+  if (!limit || !limit->given_by_user) return {};
   for (const Port& at : ports_of(measurement, record)) {
-    if (!expected || !at.port->rate_gbit_per_s || *at.port->rate_gbit_per_s >= *expected) continue;
-    return {fmt::format("{}{}, less than the rate given", runs_at(at), missing_lanes(*at.port)), {missing_lanes(*at.port).empty() ? "see the rate of the switch's port and of the cable" : kLanesRemedy}};
+    const auto own = own_rate(at, measurement);
+    if (!own || (*own).at_most_gbit_per_s.value_or((*own).gbit_per_s) >= limit->gbit_per_s) continue;
+    std::string lanes = missing_lanes(*at.port);
+    const char* remedy = lanes.empty() ? "see the rate of the switch's port and of the cable" : kLanesRemedy;
+    return {fmt::format("{}{}, less than the rate given", runs_at(at, (*own).name), lanes), {remedy}};
   }
   return {};
 }
@@ -167,12 +228,12 @@ Cause cause_of_low_expectation(const Measurement& measurement, const Record& rec
   const rates::Expectation& expectation = measurement.expectation;
   const rates::Term* limit = limiting_term(expectation);
   if (!limit) return {};
-  if (starts_with(limit->name, "port"))
+  if (limit->kind == rates::TermKind::link)
     if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
   const rates::Term* port = port_term(expectation);
-  if (starts_with(limit->name, "PCIe") && port) {
+  if (limit->kind == rates::TermKind::pcie && port) {
     return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),
-            pcie_remedies(limit->name, record)};
+            pcie_remedies(*limit, record)};
   }
   for (const rates::Term& better : expectation.terms) {
     if (!better.informational || better.gbit_per_s <= limit->gbit_per_s) continue;

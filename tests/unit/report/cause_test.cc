@@ -50,6 +50,21 @@ TEST(Judge, FailsAFastButDirtyLink) {
   }
 }
 
+TEST(Judge, AsksForTheMendOfTheCounterThatMoved) {
+  // host-facts.md 3.2: a cable for lanes, the card for PCIe signals, this host for pauses that it sends.
+  const std::vector<std::pair<const char*, const char*>> mends = {
+      {"symbol_error", "replace the cable or optics"},     {"rx_pci_signal_integrity", "reseat the card"},
+      {"tx_pause_storm_warning_events", "this host from draining"}, {"excessive_buffer_overrun_errors", "compare buffers, VLs and firmware"},
+      {"rx_icrc_encapsulated", "measure over other switches"}};
+  for (const auto& [name, mend] : mends) {
+    Measurement m = write_at(98);
+    move_counter(m, name, 1);
+    Verdict verdict = judge(m, Record{});
+    EXPECT_EQ(verdict.word, VerdictWord::failed) << name;
+    EXPECT_THAT(verdict.remedies, testing::ElementsAre(HasSubstr(mend))) << name;
+  }
+}
+
 TEST(Judge, IgnoresTotalsThatDidNotMove) {
   Measurement m = write_at(98);
   m.sides[0].counters.push_back({"mlx5_0/1/counters", "link_downed", Fact<std::uint64_t>::of(14), Fact<std::uint64_t>::of(14), Fact<std::uint64_t>::of(0), false});
@@ -95,6 +110,9 @@ TEST(CauseOfLowExpectation, NamesAPcieLinkThatCouldDoBetter) {
   rates::Term pcie;
   pcie.name = "PCIe 8 GT/s x8 at 0000:3b:00.0 on beta";
   pcie.gbit_per_s = 57.6;  // link-rates.md 2.5: g3 x8 at MaxPayload 256
+  pcie.kind = rates::TermKind::pcie;
+  pcie.host = "beta";
+  pcie.address = "0000:3b:00.0";
   m.expectation.terms.push_back(pcie);
   m.expectation.limiting = 1;
   Record record;
@@ -105,6 +123,43 @@ TEST(CauseOfLowExpectation, NamesAPcieLinkThatCouldDoBetter) {
   Cause cause = cause_of_low_expectation(m, record);
   EXPECT_EQ(cause.sentence, "PCIe 8 GT/s x8 at 0000:3b:00.0 on beta carries 57.6 Gbit/s, less than the 98.0 of port 100 Gb/s (4X EDR) of mlx5_0 on beta");
   EXPECT_THAT(cause.remedies, testing::ElementsAre(HasSubstr("runs at 8 GT/s x8 and could run at 8 GT/s x16")));
+}
+
+/// The remedies for a limiting PCIe link of beta's card: how it runs, what it can, what the port above it can.
+std::vector<std::string> remedies_of_slot(double now, double card, double port) {
+  Measurement m = write_at(220);
+  m.expectation.terms[0].gbit_per_s = 392.14;
+  rates::Term pcie;
+  pcie.name = "PCIe 16 GT/s x16 at 0000:3b:00.0 on node-1";
+  pcie.gbit_per_s = 230.5;
+  pcie.kind = rates::TermKind::pcie;
+  pcie.host = "node-1";
+  pcie.address = "0000:3b:00.0";
+  m.expectation.terms.push_back(pcie);
+  m.expectation.limiting = 1;
+  auto link = [&](const char* address, double best) {
+    return host::PciLink{address, Fact<double>::of(now), Fact<int>::of(16), Fact<double>::of(best), Fact<int>::of(16)};
+  };
+  Record record;
+  record.nodes.resize(2);
+  // Another host whose name contains the first one's, with a loose card at the same address.
+  record.nodes[0].facts.hostname = "node-12";
+  record.nodes[0].facts.netdevs.resize(1);
+  record.nodes[0].facts.netdevs[0].pci.links = {{"0000:3b:00.0", Fact<double>::of(2.5), Fact<int>::of(1), Fact<double>::of(32), Fact<int>::of(16)}};
+  record.nodes[1].facts.hostname = "node-1";
+  record.nodes[1].facts.netdevs.resize(1);
+  record.nodes[1].facts.netdevs[0].pci.links = {link("0000:3b:00.0", card), link("0000:3a:01.0", port)};
+  return cause_of_low_expectation(m, record).remedies;
+}
+
+TEST(CauseOfLowExpectation, TellsALooseCardFromASlotThatIsSlower) {
+  // host-facts.md 2.2: current = min(own max, parent max). A Gen5 card in a Gen4 slot runs as it should.
+  EXPECT_THAT(remedies_of_slot(16, 32, 16),
+              testing::ElementsAre("the slot is the limit: 0000:3b:00.0 on node-1 can run at 32 GT/s x16, 0000:3a:01.0 above it at "
+                                   "16 GT/s x16: move the card to a better slot, or expect no more"));
+  EXPECT_THAT(remedies_of_slot(16, 32, 32), testing::ElementsAre(HasSubstr("0000:3b:00.0 on node-1 runs at 16 GT/s x16 and could run at 32 GT/s x16: reseat")));
+  EXPECT_THAT(remedies_of_slot(8, 32, 16), testing::ElementsAre(HasSubstr("runs at 8 GT/s x16 and could run at 16 GT/s x16: reseat")));
+  EXPECT_THAT(remedies_of_slot(16, 16, 32), testing::ElementsAre("0000:3b:00.0 on node-1 runs at its best, 16 GT/s x16: it is the limit itself"));
 }
 
 TEST(CauseOfLowExpectation, SaysWhatASmallMtuCosts) {
@@ -136,6 +191,7 @@ Record half_width_record(Measurement& m) {
   port.rate_gbit_per_s = Fact<double>::of(200);
   port.rate_text = Fact<std::string>::of("200 Gb/sec (2X NDR)");
   port.width = Fact<int>::of(2);
+  port.speed = Fact<std::string>::of("NDR");
   record.nodes[0].facts.rdma_devices[0].ports = {port};
   return record;
 }
@@ -169,10 +225,53 @@ TEST(CauseOfLowBandwidth, BothWaysOnOneHostShareThePort) {
 TEST(CauseOfLowBandwidth, IsFirstAPortSlowerThanTheRateGiven) {
   Measurement m = write_at(197);
   m.expectation.terms[0].gbit_per_s = 397.2;  // the user said 400
+  m.expectation.terms[0].given_by_user = true;
   Verdict verdict = judge(m, half_width_record(m));
   EXPECT_EQ(verdict.word, VerdictWord::below);
-  EXPECT_THAT(verdict.cause, HasSubstr("mlx5_0 port 1 on alpha runs at 200 Gb/sec (2X NDR): 2 of 4 lanes, less than the rate given"));
+  EXPECT_THAT(verdict.cause, HasSubstr("mlx5_0 port 1 on alpha runs at 200 Gb/s (2X NDR): 2 of 4 lanes, less than the rate given"));
   EXPECT_THAT(verdict.remedies, testing::Contains(HasSubstr("damaged lane")));
+}
+
+/// A record in which "client" used an Ethernet port of alpha that prints `printed` above an interface of `gbit_per_s`.
+Record ethernet_record(Measurement& m, const char* driver, double printed, int width, const char* speed, double gbit_per_s) {
+  Record record = half_width_record(m);
+  host::RdmaDevice& device = record.nodes[0].facts.rdma_devices[0];
+  device.driver = Fact<std::string>::of(driver);
+  device.netdevs = {"bond0"};
+  host::RdmaPort& port = device.ports[0];
+  port.link_layer = host::LinkLayer::ethernet;
+  port.rate_gbit_per_s = Fact<double>::of(printed);
+  port.width = Fact<int>::of(width);
+  port.speed = Fact<std::string>::of(speed);
+  record.nodes[0].facts.netdevs.resize(1);
+  record.nodes[0].facts.netdevs[0].name = "bond0";
+  record.nodes[0].facts.netdevs[0].speed_gbit_per_s = Fact<double>::of(gbit_per_s);
+  return record;
+}
+
+TEST(CauseOfLowBandwidth, IsNoPortThatPrintsTheRateOfOneSlave) {
+  // link-rates.md 1.4: 2 x 200G as mlx5_bond_0 prints 200; 8 QPs are expected at 392.14 (2.3).
+  Measurement m = write_at(250);
+  m.expectation.terms[0].gbit_per_s = 392.14;
+  Record record = ethernet_record(m, "mlx5_core", 200, 4, "HDR", 400);
+  record.nodes[0].facts.netdevs[0].bond_slaves = {"ens1", "ens2"};
+  move_counter(m, "out_of_sequence", 5);
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("lossy path: out_of_sequence +5"));
+  m.expectation.terms[0].given_by_user = true;
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("lossy path"));
+  record.nodes[0].facts.netdevs[0].speed_gbit_per_s = Fact<double>::of(200);
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("runs at 200 Gb/s (2 slaves of bond0), less than the rate given"));
+}
+
+TEST(CauseOfLowBandwidth, IsNoPortWhoseDriverPrintsAFiller) {
+  // link-rates.md 1.3: the generic helper of 6.1 prints "100 Gb/sec (4X EDR)" for 200G Ethernet, where 196.07 are expected.
+  Measurement m = write_at(120);
+  m.expectation.terms[0].gbit_per_s = 196.07;
+  m.expectation.terms[0].given_by_user = true;
+  Record record = ethernet_record(m, "bnxt_en", 100, 4, "EDR", 200);
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("no counters could be read"));
+  record.nodes[0].facts.netdevs.clear();
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("no counters could be read"));
 }
 
 TEST(LinkState, APortThatFlappedIsTheCauseBeforeAllOthers) {

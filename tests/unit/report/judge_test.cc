@@ -42,6 +42,21 @@ TEST(Judge, AsksToExplainWhatALinkCannotCarry) {
   EXPECT_THAT(verdict.cause, HasSubstr("102.1 % of what the link can carry"));
 }
 
+TEST(Judge, LetsFewFlowsOverABondBeFasterThanOneSlave) {
+  // 2 x 200G, two QPs: 196.07 through one slave, 392.14 through both (link-rates.md 2.3); 372 is 190 % of what is safe to expect.
+  Measurement m = write_at(372);
+  m.plan.rdma.qps = 2;
+  m.expectation.terms[0].gbit_per_s = 196.07;
+  m.expectation.terms[0].at_most_gbit_per_s = 392.14;
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::met);
+  EXPECT_NEAR(*verdict.fraction, 1.897, 1e-3);
+  m.throughput->mean_gbit_per_s = stats::Value::of(402);
+  verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::inconclusive);
+  EXPECT_THAT(verdict.cause, HasSubstr("102.5 % of what the link can carry"));  // 402 / 392.14
+}
+
 TEST(Judge, TakesTheUsersWordOverTheComputed) {
   Thresholds user;
   user.required_gbit_per_s = 99;
