@@ -115,8 +115,8 @@ stats::ThroughputSummary throughput(double mean, std::uint64_t message_bytes) {
   out.elapsed = seconds(1);
   out.mean_gbit_per_s = Value::of(mean);
   out.min_gbit_per_s = Value::of(mean * 0.998);
-  out.p1_gbit_per_s = Value::missing("10 intervals: percentiles below p5 need 1000");
-  out.p5_gbit_per_s = Value::missing("10 intervals: p5 needs 200");
+  out.p1_gbit_per_s = Value::missing("10 whole intervals; p1 needs 100");
+  out.p5_gbit_per_s = Value::missing("10 whole intervals; p5 needs 20");
   out.median_gbit_per_s = Value::of(mean * 1.0005);
   out.max_gbit_per_s = Value::of(mean * 1.002);
   out.ci95_half_width_gbit_per_s = Value::of(mean * 0.001);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "report/render/columns.h"
 #include "report/render/words.h"
 
@@ -94,6 +95,26 @@ BandwidthRow bandwidth_row(const std::string& way, const stats::ThroughputSummar
   return row;
 }
 
+/// The low end of the intervals where there are enough of them for a percentile; of a rate also the lowest, which has no column.
+void add_interval_line(std::vector<std::string>& out, const stats::ThroughputSummary& throughput, Metric metric) {
+  const bool percentiles = throughput.p5_gbit_per_s.value.has_value();
+  if (!percentiles && (metric != Metric::rate || !throughput.min_gbit_per_s.value)) return;
+  std::string line = fmt::format("    {} intervals of {}, Gbit/s: lowest {}", throughput.whole_intervals, format_duration(throughput.interval),
+                                 figure(throughput.min_gbit_per_s.value));
+  if (percentiles) line += fmt::format(", p1 {}, p5 {}", figure(throughput.p1_gbit_per_s.value), figure(throughput.p5_gbit_per_s.value));
+  out.push_back(line);
+}
+
+/// Where the kernel copied after all, zero-copy was none: always so to an address of the same host.
+void add_zerocopy_lines(std::vector<std::string>& out, const Measurement& measurement) {
+  for (const results::SideResult& side : measurement.sides) {
+    if (!side.zerocopy_completions || !side.zerocopy_copied) continue;
+    const std::uint64_t all = *side.zerocopy_completions;
+    const std::string share = all > 0 ? fmt::format(" ({:.0f} %)", 100.0 * static_cast<double>(*side.zerocopy_copied) / static_cast<double>(all)) : "";
+    out.push_back(fmt::format("    zero-copy, {}: {} of {} sends copied{}", side.role == "client" ? "A" : "B", *side.zerocopy_copied, all, share));
+  }
+}
+
 void add_bandwidth_rows(std::vector<std::string>& out, const Measurement& measurement, Letters& letters, bool color) {
   const results::Verdict& verdict = measurement.verdict;
   bool both = measurement.throughput_reverse.has_value();
@@ -101,9 +122,12 @@ void add_bandwidth_rows(std::vector<std::string>& out, const Measurement& measur
   row.letter = letters.of(verdict, measurement.expectation);
   row.verdict = colored(verdict_text(verdict), verdict.word, color);
   out.push_back(format_row(row));
-  if (!both) return;
-  row = bandwidth_row(" ←", *measurement.throughput_reverse, measurement);
-  out.push_back(format_row(row));
+  add_interval_line(out, *measurement.throughput, measurement.plan.metric);
+  if (both) {
+    out.push_back(format_row(bandwidth_row(" ←", *measurement.throughput_reverse, measurement)));
+    add_interval_line(out, *measurement.throughput_reverse, measurement.plan.metric);
+  }
+  add_zerocopy_lines(out, measurement);
 }
 
 const char* short_meaning(const Measurement& measurement) { return measurement.latency_meaning.compare(0, 4, "half") == 0 ? "half RTT" : "RTT"; }
@@ -128,6 +152,16 @@ std::string heading(Transport transport, Metric metric) {
                      right("%", 4), "verdict");
 }
 
+/// Why rows have no percentiles: the first reason stands for those of the others, which may count one interval more or less.
+std::vector<std::string> missing_percentiles(const std::vector<const Measurement*>& group) {
+  for (const Measurement* measurement : group) {
+    if (!measurement->throughput) continue;
+    const stats::Value& p5 = measurement->throughput->p5_gbit_per_s;
+    if (!p5.value && !p5.reason.empty()) return {fmt::format("  (without p5 and p1: {})", shown(p5.reason))};
+  }
+  return {};
+}
+
 std::vector<std::string> meanings_of(const std::vector<const Measurement*>& group) {
   std::vector<std::string> out;
   for (const Measurement* measurement : group) {
@@ -148,8 +182,7 @@ void add_group(std::vector<std::string>& out, const Record& record, Transport tr
     if (metric == Metric::latency && measurement->latency) add_latency_row(out, *measurement, color);
     if (metric != Metric::latency && measurement->throughput) add_bandwidth_rows(out, *measurement, letters, color);
   }
-  if (metric == Metric::latency)
-    for (const std::string& line : meanings_of(group)) out.push_back(line);
+  for (const std::string& line : metric == Metric::latency ? meanings_of(group) : missing_percentiles(group)) out.push_back(line);
 }
 
 const results::Node* node_of(const Record& record, const std::string& role) {

@@ -121,6 +121,32 @@ TEST(RenderText, NamesAPortEventOnce) {
   EXPECT_THAT(text, HasSubstr("PORT_ERR"));
 }
 
+TEST(RenderText, ShowsTheLowEndOfTheIntervals) {
+  auto record = golden::example("check-met");
+  stats::ThroughputSummary& long_run = *record.measurements[1].throughput;
+  long_run.whole_intervals = 100;
+  long_run.min_gbit_per_s = stats::Value::of(361.24);
+  long_run.p1_gbit_per_s = stats::Value::of(362.5);
+  long_run.p5_gbit_per_s = stats::Value::of(388.1);
+  std::string text = render_text(record);
+  EXPECT_THAT(text, HasSubstr("✓ met\n    100 intervals of 100 ms, Gbit/s: lowest 361.2, p1 362.5, p5 388.1\n"));
+  EXPECT_THAT(text, HasSubstr("  (without p5 and p1: 10 whole intervals; p5 needs 20)\n")) << "of the others";
+  long_run.p1_gbit_per_s = stats::Value::missing("30 whole intervals; p1 needs 100");
+  EXPECT_THAT(render_text(record), HasSubstr("p1 –, p5 388.1"));
+}
+
+TEST(RenderText, SaysHowMuchZeroCopyCopied) {
+  auto record = golden::example("check-tcp-only");
+  results::SideResult& sender = record.measurements[2].sides[0];
+  sender.zerocopy_completions = 4000;
+  sender.zerocopy_copied = 1370;  // 34.25 %
+  EXPECT_THAT(render_text(record), HasSubstr("\n    zero-copy, A: 1370 of 4000 sends copied (34 %)\n"));
+  sender.zerocopy_completions = sender.zerocopy_copied = 0;
+  EXPECT_THAT(render_text(record), HasSubstr("zero-copy, A: 0 of 0 sends copied\n"));
+  sender.zerocopy_completions.reset();
+  EXPECT_THAT(render_text(record), Not(HasSubstr("zero-copy")));
+}
+
 TEST(RenderText, DoesNotCountMessagesThatNobodyCounted) {
   auto record = golden::example("check-met");
   for (auto& m : record.measurements)
