@@ -21,9 +21,7 @@ std::optional<stats::ThroughputSummary> flow(const plan::Plan& plan, const SideR
 }
 
 bool is_round_trip(const plan::Plan& plan) {
-  using plan::Operation;
-  return plan.transport == plan::Transport::tcp || plan.operation == Operation::read || plan.operation == Operation::fetch_add ||
-         plan.operation == Operation::compare_swap;
+  return plan.transport == plan::Transport::tcp || is_read_or_atomic(plan.operation);
 }
 
 std::string meaning_of(const plan::Plan& plan) {

@@ -145,7 +145,7 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   r.connect = plan::connect_by_from(o.connect);
   if (!o.rate_limit.empty()) r.rate_limit_gbit_per_s = parse_rate_gbit_per_s(o.rate_limit, "--rate-limit");
   if (o.max_reads) r.max_reads = static_cast<std::uint64_t>(typed_or(o.max_reads, "--max-reads", 1, 1));
-  bool atomic = base.operation == Operation::fetch_add || base.operation == Operation::compare_swap;
+  bool atomic = is_atomic(base.operation);
   std::uint64_t standard = atomic ? 8 : base.metric == Metric::latency ? 8 : base.metric == Metric::rate ? 64 : 65536;
   std::vector<Plan> plans;
   for (auto bytes : sizes_of(o, standard)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/path_mtu.h"
 #include "base/units.h"
 #include "rates/expect.h"
 #include "rates/overview.h"
@@ -75,8 +76,8 @@ void fill_tcp(LinkQuestion& question, const RatesOptions& options) {
 void fill_rdma(LinkQuestion& question, const RatesOptions& options, const std::string& transport) {
   rates::Message message;
   message.path_mtu_bytes = options.mtu.value_or(kUsualPathMtu);
-  if (!rates::is_path_mtu(message.path_mtu_bytes))
-    refuse(fmt::format("--mtu: {} is not a path MTU (256, 512, 1024, 2048 or 4096)", message.path_mtu_bytes));
+  if (!is_path_mtu(message.path_mtu_bytes))
+    refuse(fmt::format("--mtu: {} is not a path MTU ({})", message.path_mtu_bytes, kPathMtuWords));
   const auto operation = rates::rdma_operation_from(options.operation.empty() ? "write" : options.operation);
   if (!operation) refuse(fmt::format("--op: \"{}\" is not write, write_imm, read, send, fetch_add or compare_swap", options.operation));
   message.operation = *operation;

@@ -42,7 +42,7 @@ std::uint64_t default_working_set(const Plan& plan, const host::Snapshot& snapsh
 }
 
 std::uint32_t inline_wish(const Plan& plan) {
-  if (plan.operation == Operation::read || plan.operation == Operation::fetch_add || plan.operation == Operation::compare_swap) return 0;
+  if (is_read_or_atomic(plan.operation)) return 0;
   if (plan.rdma.inline_bytes) return static_cast<std::uint32_t>(*plan.rdma.inline_bytes);
   // Latency: as perftest does for writes (220). Streams: a cache line fits beside the request in one doorbell write.
   std::uint64_t most = plan.metric == Metric::latency ? 220 : 64;
@@ -202,7 +202,7 @@ class RdmaEngine final : public Engine {
             .pkey_index = 0,
             .remote_write = op == Operation::write || op == Operation::write_imm,
             .remote_read = op == Operation::read,
-            .remote_atomic = op == Operation::fetch_add || op == Operation::compare_swap};
+            .remote_atomic = is_atomic(op)};
   }
 
   verbs::PathSettings path_settings(const transport::Offer& peer, const transport::QpInfo& qp) const {

@@ -33,7 +33,7 @@ struct Group {
 
   std::uint32_t contents = 1;           ///< different payloads: lane modulo contents chooses; lanes that share slots share the payload
 
-  bool is_atomic() const { return operation == plan::Operation::fetch_add || operation == plan::Operation::compare_swap; }
+  bool is_atomic() const { return plan::is_atomic(operation); }
   bool is_ping_pong() const { return task == GroupTask::ping_pong_memory || task == GroupTask::ping_pong_completion; }
   /// Writes leave no trace at the passive side but the data, so their number is sent along.
   bool has_tally() const { return operation == plan::Operation::write && !is_ping_pong(); }

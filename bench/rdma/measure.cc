@@ -20,7 +20,7 @@ using plan::Operation;
 
 std::vector<std::uint64_t> counts_for(const RdmaGroup& group, const GroupOutcome* outcome) {
   Operation op = group.layout().operation;
-  bool by_initiator = op == Operation::read || op == Operation::fetch_add || op == Operation::compare_swap;
+  bool by_initiator = is_read_or_atomic(op);
   std::vector<std::uint64_t> counts;
   if (outcome != nullptr) counts = by_initiator ? outcome->sent_counts : outcome->received_counts;
   counts.resize(group.layout().lanes);

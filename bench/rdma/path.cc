@@ -10,10 +10,6 @@
 namespace railgauge::bench {
 namespace {
 
-using plan::Operation;
-
-bool reads_or_atomics(Operation op) { return op == Operation::read || op == Operation::fetch_add || op == Operation::compare_swap; }
-
 int agreed_mtu(const plan::Plan& plan, const transport::Offer& own, const transport::Offer& peer) {
   int smaller = std::min(own.active_mtu_bytes, peer.active_mtu_bytes);
   if (!plan.rdma.mtu_bytes) return smaller;
@@ -61,7 +57,7 @@ Agreement agree(const plan::Plan& plan, const transport::Offer& own, const trans
   int most = std::min({device.limits().max_qp_init_rd_atom, peer.max_responder_reads, 255});
   if (plan.rdma.max_reads) most = static_cast<int>(std::min<std::uint64_t>(*plan.rdma.max_reads, static_cast<std::uint64_t>(most)));
   // A read on a QP that may have none outstanding never ends on rxe.
-  if (most < 1 && reads_or_atomics(plan.operation))
+  if (most < 1 && is_read_or_atomic(plan.operation))
     throw Error(ErrorKind::unsupported,
                 fmt::format("{} can have {} reads outstanding, the peer's {} answers {}: --op {} needs one", own.device,
                             device.limits().max_qp_init_rd_atom, peer.device, peer.max_responder_reads, plan::name_of(plan.operation)));

@@ -16,8 +16,6 @@
 namespace railgauge::bench {
 namespace {
 
-using plan::Operation;
-
 /// The CPUs this process may run on, the highest first: interrupts and the kernel's housekeeping prefer the lowest.
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
@@ -57,8 +55,7 @@ void RdmaPlace::check(const verbs::Device& device) const {
   if (plan.message_bytes > facts.max_message_bytes)
     throw Error(ErrorKind::verbs, fmt::format("--size {} is larger than {} can send in one message: use {} or less",
                                               format_size(plan.message_bytes), device.name(), format_size(facts.max_message_bytes)));
-  bool atomic = plan.operation == Operation::fetch_add || plan.operation == Operation::compare_swap;
-  if (atomic && !device.has_atomics()) throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device.name()));
+  if (is_atomic(plan.operation) && !device.has_atomics()) throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device.name()));
 }
 
 void RdmaPlace::choose_cpus() {

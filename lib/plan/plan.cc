@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/path_mtu.h"
 #include "base/units.h"
 
 namespace railgauge::plan {
@@ -88,7 +88,7 @@ void check_counts(const Plan& plan, const Limits& limits) {
 /// A side that both sends and receives has a block of memory for each.
 std::uint64_t blocks_of(const Plan& plan) {
   const bool ping_pong = plan.transport == Transport::rdma && plan.metric == Metric::latency && plan.load_rate_per_s == 0 &&
-                         plan.operation != Operation::read && !is_atomic(plan.operation);
+                         !is_read_or_atomic(plan.operation);
   return ping_pong || plan.direction == Direction::both ? 2 : 1;
 }
 
@@ -181,7 +181,7 @@ void check_inline(const Plan& plan) {
   const int wanted = *plan.rdma.inline_bytes;
   check_range("--inline", wanted, 0, 65535);
   if (wanted == 0) return;
-  if (plan.operation == Operation::read || is_atomic(plan.operation))
+  if (is_read_or_atomic(plan.operation))
     refuse("--inline {} with --op {}: only writes and sends carry inline data, use --inline 0", wanted, name_of(plan.operation));
   if (static_cast<std::uint64_t>(wanted) > plan.message_bytes)
     refuse("--inline {} is larger than --size {}: use --inline {}", wanted, plan.message_bytes, plan.message_bytes);
@@ -191,16 +191,15 @@ void check_rdma(const Plan& plan) {
   const RdmaSettings& rdma = plan.rdma;
   check_queue(rdma);
   check_inline(plan);
-  constexpr std::array kPathMtus{256, 512, 1024, 2048, 4096};
-  if (rdma.mtu_bytes && std::find(kPathMtus.begin(), kPathMtus.end(), *rdma.mtu_bytes) == kPathMtus.end())
-    refuse("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096, or leave it out for the smaller of both ports", *rdma.mtu_bytes);
+  if (rdma.mtu_bytes && !is_path_mtu(*rdma.mtu_bytes))
+    refuse("--mtu {} is no path MTU: use {}, or leave it out for the smaller of both ports", *rdma.mtu_bytes, kPathMtuWords);
   check_range("--sl", rdma.service_level, 0, 15);
   check_range("--traffic-class", rdma.traffic_class, 0, 255);
   check_range("--retry-count", rdma.retry_count, 0, 7);
   // Code 0 means "wait for ever" (InfiniBand specification 11.2.4.2), which no measurement may do.
   check_range("--timeout-code", rdma.timeout_code, 1, 31);
   check_rate("--rate-limit", rdma.rate_limit_gbit_per_s);
-  if (rdma.max_reads && plan.operation != Operation::read && !is_atomic(plan.operation))
+  if (rdma.max_reads && !is_read_or_atomic(plan.operation))
     refuse("--max-reads {} has no effect with --op {}: it is for read, fetch_add and compare_swap, leave it out", *rdma.max_reads,
            name_of(plan.operation));
   if (rdma.connect == ConnectBy::rdma_cm && rdma.service_level != 0)

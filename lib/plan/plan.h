@@ -27,6 +27,8 @@ const char* name_of(Wait) noexcept;
 const char* name_of(Paging) noexcept;
 /// fetch_add or compare_swap.
 constexpr bool is_atomic(Operation op) noexcept { return op == Operation::fetch_add || op == Operation::compare_swap; }
+/// What the initiator asks of the responder's memory and waits for: read, fetch_add or compare_swap.
+constexpr bool is_read_or_atomic(Operation op) noexcept { return op == Operation::read || is_atomic(op); }
 /// The inverse of name_of. Throw Error{usage} naming the value found and the values wanted.
 Transport transport_from(const std::string&);
 Operation operation_from(const std::string&);

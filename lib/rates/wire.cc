@@ -47,7 +47,6 @@ std::optional<RdmaOperation> rdma_operation_from(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_path_mtu(int bytes) noexcept { return std::find(kPathMtus.begin(), kPathMtus.end(), bytes) != kPathMtus.end(); }
 
 int packet_overhead_bytes(const PacketFormat& format) noexcept {
   const int transport = kBth + kIcrc;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/path_mtu.h"
+
 namespace railgauge::rates {
 
 /// What carries the packets of a reliable connection.
@@ -18,12 +20,8 @@ const char* name_of(RdmaOperation operation) noexcept;
 /// The inverse of name_of; "fetch_add" and "compare_swap" are atomics. Empty for any other word.
 std::optional<RdmaOperation> rdma_operation_from(std::string_view name);
 
-/// Path MTUs of the verbs, in payload bytes, and Ethernet rates in Gbit/s that NICs are sold with.
-inline constexpr std::array<int, 5> kPathMtus = {256, 512, 1024, 2048, 4096};
+/// Ethernet rates in Gbit/s that NICs are sold with.
 inline constexpr std::array<int, 8> kEthernetGbitPerS = {10, 25, 40, 50, 100, 200, 400, 800};
-
-/// True for 256, 512, 1024, 2048, 4096.
-bool is_path_mtu(int bytes) noexcept;
 
 /// Everything that decides how many bytes stand around the payload of one packet.
 struct PacketFormat {

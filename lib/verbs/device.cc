@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/path_mtu.h"
 #include "verbs/check.h"
 #include "verbs/device_list.h"
 
@@ -98,9 +100,9 @@ bool Device::iwarp() const noexcept { return context_->device->transport_type ==
 int mtu_bytes_of(ibv_mtu mtu) noexcept { return 128 << static_cast<int>(mtu); }
 
 ibv_mtu mtu_of_bytes(int bytes) {
-  for (ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096})
-    if (mtu_bytes_of(mtu) == bytes) return mtu;
-  throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use 256, 512, 1024, 2048 or 4096", bytes));
+  const auto found = std::find(kPathMtus.begin(), kPathMtus.end(), bytes);
+  if (found == kPathMtus.end()) throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use {}", bytes, kPathMtuWords));
+  return static_cast<ibv_mtu>(IBV_MTU_256 + (found - kPathMtus.begin()));
 }
 
 }  // namespace railgauge::verbs

@@ -78,7 +78,7 @@ void merge_into(host::Snapshot& snapshot);
 
 /// 4096 for IBV_MTU_4096, …
 int mtu_bytes_of(ibv_mtu mtu) noexcept;
-/// The enum value of a path MTU of 256, 512, 1024, 2048 or 4096 bytes; throws Error{usage} for another.
+/// The enum value of one of kPathMtus; throws Error{usage} for another.
 ibv_mtu mtu_of_bytes(int bytes);
 
 /// "fe80:0000:0000:0000:0202:c9ff:fe12:3456", as sysfs prints it, and back; parse throws Error{data}.

@@ -1,0 +1,14 @@
+#pragma once
+#include <algorithm>
+#include <array>
+
+namespace railgauge {
+
+/// The path MTUs of verbs, in payload bytes (enum ibv_mtu; InfiniBand Architecture 1, 7.7.8).
+inline constexpr std::array<int, 5> kPathMtus = {256, 512, 1024, 2048, 4096};
+/// For messages: "256, 512, 1024, 2048 or 4096".
+inline constexpr const char* kPathMtuWords = "256, 512, 1024, 2048 or 4096";
+
+constexpr bool is_path_mtu(int bytes) noexcept { return std::find(kPathMtus.begin(), kPathMtus.end(), bytes) != kPathMtus.end(); }
+
+}  // namespace railgauge
