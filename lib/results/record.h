@@ -51,7 +51,7 @@ struct ThreadUsage {
   host::Fact<nanoseconds> run_queue_wait{};  ///< ready to run, but on no CPU (schedstat of the thread, second number)
 };
 
-/// Change of one counter during the measured window.
+/// Change of one counter from before the warm-up until after the drain of the measurement: a fault on the way counts as well.
 using CounterDelta = host::CounterDelta;
 
 /// What data verification found.
@@ -108,7 +108,7 @@ struct SideResult {
 /// A verdict with everything it rests on.
 struct Verdict {
   VerdictWord word = VerdictWord::no_criterion;
-  std::string criterion;                    ///< "computed", "baseline", "user", "none"
+  std::string criterion;                    ///< "computed", "baseline", "user", "simulated" (a rehearsal), "none"
   std::optional<double> observed;
   std::optional<double> expected;
   std::string unit;                         ///< "Gbit/s", "us"
@@ -126,8 +126,8 @@ struct Measurement {
   Outcome outcome = Outcome::failed;
   std::string reason;                       ///< for partial, failed and skipped
   std::vector<SideResult> sides;            ///< 0…2: client first
-  std::optional<stats::ThroughputSummary> throughput;           ///< the receiver's or the completions'; `both`: the sum of both directions
-  std::optional<stats::ThroughputSummary> throughput_reverse;   ///< direction both: server to client; then `throughput` is client to server
+  std::optional<stats::ThroughputSummary> throughput;           ///< the receiver's or the completions'; `both`: client to server
+  std::optional<stats::ThroughputSummary> throughput_reverse;   ///< `both`: server to client; else absent
   std::optional<stats::LatencySummary> latency;
   std::string latency_meaning;              ///< "half round trip, closed loop", "round trip, closed loop", "round trip, from intended send"
   rates::Expectation expectation;

@@ -58,7 +58,7 @@ struct Speed {
 constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5},   {4, "QDR", 10},   {8, "FDR10", 10}, {16, "FDR", 14},
                              {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}, {256, "XDR", 200}};
 
-/// XDR's code does not fit the old field of eight bits; headers since rdma-core 60 have a wider one beside it.
+/// XDR's code does not fit the old field of eight bits; headers since rdma-core 49 have a wider one beside it.
 template <typename Attributes>
 std::uint32_t speed_code_of(const Attributes& attributes) {
   if constexpr (requires { attributes.active_speed_ex; }) {
