@@ -180,5 +180,20 @@ TEST_F(LatencyLoop, PongByMemoryEndsOnFailures) {
   EXPECT_EQ(pong_by_memory(stopped, settings(), stamps(), flags(), clock).ending, Ending::stopped);
 }
 
+TEST_F(LatencyLoop, AStopIsHeardWhileTheRingIsFull) {
+  FakeQueue queue;
+  queue.complete_at_most = 0;  // the peer is gone: nothing that was sent completes
+  incoming = std::byte{1};
+  queue.on_post = [this](std::uint64_t n) {
+    incoming = static_cast<std::byte>(n + 1);
+    stop = n == 5;  // of a ring of 5
+  };
+  LatencySettings s = settings();
+  s.idle_limit = std::chrono::seconds(20);
+  const auto begin = Clock::now();
+  EXPECT_EQ(pong_by_memory(queue, s, stamps(), flags(), clock).ending, Ending::stopped);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
+}
+
 }  // namespace
 }  // namespace railgauge::loops
