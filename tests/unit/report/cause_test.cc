@@ -261,6 +261,8 @@ TEST(CauseOfLowBandwidth, IsNoPortThatPrintsTheRateOfOneSlave) {
   EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("lossy path"));
   record.nodes[0].facts.netdevs[0].speed_gbit_per_s = Fact<double>::of(200);
   EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("runs at 200 Gb/s (2 slaves of bond0), less than the rate given"));
+  m.expectation.terms[0].given_by_user = false;
+  EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("lossy path")) << "nobody gave a rate";
 }
 
 TEST(CauseOfLowBandwidth, IsNoPortWhoseDriverPrintsAFiller) {
