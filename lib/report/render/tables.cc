@@ -110,7 +110,7 @@ void add_zerocopy_lines(std::vector<std::string>& out, const Measurement& measur
   for (const results::SideResult& side : measurement.sides) {
     if (!side.zerocopy_completions || !side.zerocopy_copied) continue;
     const std::uint64_t all = *side.zerocopy_completions;
-    const std::string share = all > 0 ? fmt::format(" ({:.0f} %)", 100.0 * static_cast<double>(*side.zerocopy_copied) / static_cast<double>(all)) : "";
+    const std::string share = all > 0 ? fmt::format(" ({:.1f} %)", 100.0 * static_cast<double>(*side.zerocopy_copied) / static_cast<double>(all)) : "";
     out.push_back(fmt::format("    zero-copy, {}: {} of {} sends copied{}", side.role == "client" ? "A" : "B", *side.zerocopy_copied, all, share));
   }
 }

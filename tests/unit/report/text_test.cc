@@ -139,8 +139,8 @@ TEST(RenderText, SaysHowMuchZeroCopyCopied) {
   auto record = golden::example("check-tcp-only");
   results::SideResult& sender = record.measurements[2].sides[0];
   sender.zerocopy_completions = 4000;
-  sender.zerocopy_copied = 1370;  // 34.25 %
-  EXPECT_THAT(render_text(record), HasSubstr("\n    zero-copy, A: 1370 of 4000 sends copied (34 %)\n"));
+  sender.zerocopy_copied = 1372;
+  EXPECT_THAT(render_text(record), HasSubstr("\n    zero-copy, A: 1372 of 4000 sends copied (34.3 %)\n"));
   sender.zerocopy_completions = sender.zerocopy_copied = 0;
   EXPECT_THAT(render_text(record), HasSubstr("zero-copy, A: 0 of 0 sends copied\n"));
   sender.zerocopy_completions.reset();
