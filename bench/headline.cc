@@ -20,13 +20,12 @@ std::optional<stats::ThroughputSummary> flow(const plan::Plan& plan, const SideR
   return initiator ? initiator->sent : std::nullopt;
 }
 
-bool is_round_trip(const plan::Plan& plan) {
-  return plan.transport == plan::Transport::tcp || is_read_or_atomic(plan.operation);
-}
-
-std::string meaning_of(const plan::Plan& plan) {
-  const char* way = is_round_trip(plan) ? "round trip" : "half round trip";
-  return fmt::format("{}, {}", way, plan.load_rate_per_s > 0 ? "from the intended send" : "closed loop");
+/// An open loop times each message to its completion, which says that the other end's acknowledgement is back; only a
+/// ping-pong is halved.
+std::string meaning_of(const plan::Plan& plan, bool open_loop) {
+  if (open_loop) return "round trip, from the intended send";
+  const bool whole = plan.transport == plan::Transport::tcp || is_read_or_atomic(plan.operation);
+  return whole ? "round trip, closed loop" : "half round trip, closed loop";
 }
 
 void take_latency(Measurement& m, const SideResult* client, const SideResult* server) {
@@ -38,7 +37,7 @@ void take_latency(Measurement& m, const SideResult* client, const SideResult* se
     const auto& latency = side->loaded_latency ? side->loaded_latency : side->latency;
     if (!latency) continue;
     m.latency = latency;
-    m.latency_meaning = meaning_of(m.plan);
+    m.latency_meaning = meaning_of(m.plan, side->loaded_latency.has_value());
     return;
   }
 }

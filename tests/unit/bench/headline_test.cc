@@ -125,10 +125,32 @@ TEST(Conclude, SaysWhatALatencyIs) {
   EXPECT_EQ(half.latency_meaning, "half round trip, closed loop");
   auto full = measurement(plan::Operation::read, plan::Direction::from);
   full.plan.metric = plan::Metric::latency;
-  full.plan.load_rate_per_s = 1000;
   full.sides[0].latency.emplace().samples = 5;
   conclude(full);
-  EXPECT_EQ(full.latency_meaning, "round trip, from the intended send");
+  EXPECT_EQ(full.latency_meaning, "round trip, closed loop");
+}
+
+TEST(Conclude, AnOpenLoopIsAWholeRoundTripWhateverTheOperation) {
+  // Timed to the completion, not halved (run.cc): a write's too, whose closed loop is a halved ping-pong.
+  for (auto operation : {plan::Operation::write, plan::Operation::send, plan::Operation::write_imm, plan::Operation::read}) {
+    auto m = measurement(operation, operation == plan::Operation::read ? plan::Direction::from : plan::Direction::to);
+    m.plan.metric = plan::Metric::latency;
+    m.sides[0].latency.emplace().samples = 7;
+    m.sides[0].loaded_latency.emplace().samples = 5;
+    conclude(m);
+    EXPECT_EQ(m.latency_meaning, "round trip, from the intended send") << plan::name_of(operation);
+    EXPECT_EQ(m.latency->samples, 5U);
+  }
+}
+
+TEST(Conclude, WhatWasMeasuredSaysThatTheLoopWasOpen) {
+  auto m = measurement(plan::Operation::stream, plan::Direction::to);
+  m.plan.operation = plan::Operation::round_trip;
+  m.plan.metric = plan::Metric::latency;
+  m.plan.under_load = true;  // and no rate: the engine took its own
+  m.sides[0].loaded_latency.emplace().samples = 5;
+  conclude(m);
+  EXPECT_EQ(m.latency_meaning, "round trip, from the intended send");
 }
 
 TEST(CheckPlans, CoverWhatTheMainJobPromises) {
