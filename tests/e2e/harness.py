@@ -15,6 +15,7 @@ try:
 except ImportError:  # said by the tests that need it
     jsonschema = None
 
+HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = os.environ["RAILGAUGE"]
 SIMVERBS = os.environ.get("RAILGAUGE_SIMVERBS", "")
 SCHEMA = os.environ["RAILGAUGE_SCHEMA"]
@@ -31,6 +32,8 @@ def environment(simulated=False, **more):
         preload = [SIMVERBS]
         if SANITIZE.startswith("address"):
             env["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+        if SANITIZE.startswith("thread"):
+            env["TSAN_OPTIONS"] = f"suppressions={HERE.parent / 'sim' / 'tsan.supp'}"
         env["LD_PRELOAD"] = ":".join(preload)
     env.update(more)
     return env
