@@ -88,7 +88,7 @@ def pulled_cable_ends_both(hosts):
     server_ended(hosts, server, 25)
     record = record_of(hosts, result)
     check(record["outcome"] in ("partial", "failed"), record["outcome"])
-    names(record, r"port.*(down|err)|link.*down|no sign of life|retry|operation error|flush")
+    names(record, r"went down .*PORT_ERR|PORT_ERR.*DOWN")
 
 
 @case(limit_s=60)
