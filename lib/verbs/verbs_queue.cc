@@ -102,6 +102,9 @@ void check_limits(const QueueRequest& request) {
   if (most > static_cast<std::uint64_t>(limits.max_qp_wr)) too_small(*request.device, "the largest QP", most, limits.max_qp_wr, "a smaller --depth");
 }
 
+/// Of a post whose first refused request the provider did not name: an error, then, took none.
+PostResult all_or_nothing(std::uint32_t count, int error) noexcept { return {error == 0 ? count : 0, error}; }
+
 }  // namespace
 
 VerbsQueue::VerbsQueue(const QueueRequest& request) : device_(*request.device), lanes_(request.lanes), completions_(kPollChunk) {
@@ -160,7 +163,7 @@ PostResult VerbsQueue::post(std::uint32_t lane, std::uint32_t first_slot, std::u
   last->next = nullptr;
   int error = ibv_post_send(l.qp.get(), first, &refused);
   last->next = next;
-  if (refused == nullptr) return {count, error};
+  if (refused == nullptr) return all_or_nothing(count, error);
   return {static_cast<std::uint32_t>(refused - first), error};
 }
 
@@ -173,7 +176,7 @@ PostResult VerbsQueue::post_recv(std::uint32_t lane, std::uint32_t first_slot, s
   last->next = nullptr;
   int error = ibv_post_recv(l.qp.get(), first, &refused);
   last->next = next;
-  if (refused == nullptr) return {count, error};
+  if (refused == nullptr) return all_or_nothing(count, error);
   return {static_cast<std::uint32_t>(refused - first), error};
 }
 

@@ -321,6 +321,21 @@ TEST_F(VerbsOnSim, InlineIsAskedDownToWhatTheDeviceGives) {
   EXPECT_LT(queue.caps().inline_bytes, 1U << 20);
 }
 
+TEST_F(VerbsOnSim, ARefusalThatNamesNoRequestTookNone) {
+  verbs::Device device = verbs::Device::open(verbs::describe_devices().front().name);
+  verbs::PdHandle pd(verbs::check_pointer(ibv_alloc_pd(device.context()), "ibv_alloc_pd"));
+  verbs::VerbsQueue queue({.device = &device, .pd = pd.get(), .lanes = 1, .send_requests = 4, .signal_every = 1, .recv_requests = 4, .inline_bytes = 0, .events = false});
+  queue.prepare(0, std::vector<WorkRequest>(3));
+  queue.prepare_recv(0, std::vector<transport::RecvRequest>(3));
+  // A provider that leaves bad_wr alone, as none should (ibv_post_send(3)).
+  device.context()->ops.post_send = [](ibv_qp*, ibv_send_wr*, ibv_send_wr**) { return EIO; };
+  device.context()->ops.post_recv = [](ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) { return EIO; };
+  for (auto result : {queue.post(0, 0, 3), queue.post_recv(0, 0, 3)}) {
+    EXPECT_EQ(result.accepted, 0U);
+    EXPECT_EQ(result.error, EIO);
+  }
+}
+
 TEST_F(VerbsOnSim, AnIllegalStateChangeIsRefusedByName) {
   verbs::Device device = verbs::Device::open(verbs::describe_devices().front().name);
   verbs::PdHandle pd(verbs::check_pointer(ibv_alloc_pd(device.context()), "ibv_alloc_pd"));
