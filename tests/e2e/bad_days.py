@@ -92,7 +92,7 @@ class ServerOutlives(RailgaugeTest):
             time.sleep(1)
             second = call("tcp", "127.0.0.1", "--port", server.port, "--duration", "1s", cwd=self.here)
             self.assertEqual(second.returncode, 3)
-            self.assert_says(second.stderr, "busy with", "for")
+            self.assert_says(second.stderr, "busy with", "for about")
             self.assertEqual(first.wait(30 * SLOW), 0)
             self.check_works(server)
 
