@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from harness import RailgaugeTest, Server, call, environment
+from harness import PROGRAM, SIMVERBS, SLOW, RailgaugeTest, Server, call, environment
 
 # Limits below those of any device in the field.
 TINY = "max_qp = 4\nmax_qp_wr = 16\nmax_cqe = 64\nmax_sge = 1\nmax_inline_bytes = 0\n"
@@ -66,10 +66,11 @@ class Devices(RailgaugeTest):
         self.assert_says(self.reason("[device x_9]\n", "--connect", "rdma_cm"), "/dev/infiniband/rdma_cm", "modprobe rdma_ucm", "--connect socket")
 
     def test_a_port_that_goes_down_is_the_cause_on_either_side(self):
-        fault = environment(True, RAILGAUGE_SIM_FAULTS="after 1s port down")
+        # Counted from the opening of the device, which comes before the run.
+        fault = environment(True, RAILGAUGE_SIM_FAULTS=f"after {2 * SLOW}s port down")
         for faulty in ("client", "server"):
             with Server(env=fault if faulty == "server" else environment(True)) as server:
-                done = call("rdma", "127.0.0.1", "--port", server.port, "--duration", "3s", "--format", "json",
+                done = call("rdma", "127.0.0.1", "--port", server.port, "--duration", f"{8 * SLOW}s", "--format", "json",
                             env=fault if faulty == "client" else environment(True), cwd=self.here)
                 self.assertEqual(done.returncode, 3, done.stderr)
                 measured = self.judged(done.stdout)["measurements"][0]
