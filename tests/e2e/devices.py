@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Devices that can little, refuse much or go away: each works or says in one sentence what it lacks."""
 import os
+import pathlib
+import resource
 import unittest
 
 from harness import PROGRAM, SIMVERBS, SLOW, RailgaugeTest, Server, call, environment
@@ -9,17 +11,23 @@ from harness import PROGRAM, SIMVERBS, SLOW, RailgaugeTest, Server, call, enviro
 TINY = "max_qp = 4\nmax_qp_wr = 16\nmax_cqe = 64\nmax_sge = 1\nmax_inline_bytes = 0\n"
 
 
+def may_be_read(*files):
+    """By everyone: each folder on the way may be passed."""
+    folders = {folder for file in files for folder in pathlib.Path(file).resolve().parents}
+    return all(os.stat(folder).st_mode & 0o001 for folder in folders) and all(os.stat(file).st_mode & 0o004 for file in files)
+
+
 class Devices(RailgaugeTest):
     def setUp(self):
         super().setUp()
         self.need_simverbs()
 
-    def on(self, description, *arguments, faults="", **more):
+    def on(self, description, *arguments, faults="", **options):
         """railgauge's output, on a stand-in of that description."""
         path = self.here / "device.conf"
         path.write_text(description)
-        env = environment(True, RAILGAUGE_SIM_DEVICE=str(path), RAILGAUGE_SIM_FAULTS=faults, **more)
-        return call(*arguments, env=env, cwd=self.here)
+        env = environment(True, RAILGAUGE_SIM_DEVICE=str(path), RAILGAUGE_SIM_FAULTS=faults)
+        return call(*arguments, env=env, cwd=self.here, **options)
 
     def test_the_classic_calls_are_enough(self):
         """No call younger than the first libibverbs, no sysfs, no event channel, one GID."""
@@ -46,6 +54,22 @@ class Devices(RailgaugeTest):
         self.assert_says(self.reason(d + "max_mr = 1\n", "--direction", "both", "--working-set", "1M"), "ibv_reg_mr", "1 regions (max_mr)")
         self.assert_says(self.reason(d + TINY, "--depth", "128"), "largest QP", "16", "128", "--depth")
         self.assert_says(self.reason(d + TINY, "--depth", "16", "--qps", "5"), "number of QPs", "4", "5", "--qps")
+
+    def test_messages_larger_than_the_device_sends(self):
+        self.assert_says(self.reason("[device x_9]\nmax_msg_bytes = 1048576\n", "--size", "2M"), "--size 2 MiB", "x_9", "use 1 MiB or less")
+
+    def test_an_empty_gid_table(self):
+        self.assert_says(self.reason("[device x_9]\n[port 1]\ngids = none\n"), "x_9 port 1 has no GID", "give its interface an address")
+
+    def test_locked_memory_that_is_limited(self):
+        """Root has no limit, so another user it is."""
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        self.here.chmod(0o755)
+        if nobody and not may_be_read(PROGRAM, SIMVERBS):
+            self.skipTest("the build folder is closed to other users")
+        reason = self.reason("[device x_9]\nenforce_memlock = yes\n", "--size", "64K",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (32 << 10, 32 << 10)), **nobody)
+        self.assert_says(reason, "ibv_reg_mr", "limited to 32 KiB (ulimit -l 32)", "/etc/security/limits.conf", "LimitMEMLOCK=infinity", "--working-set")
 
     def test_a_depth_that_nobody_asked_for_is_fitted_to_the_device(self):
         done = self.on("[device x_9]\n" + TINY, "rdma", "--self", "--duration", "50ms", "--interval", "10ms", "--format", "json")
