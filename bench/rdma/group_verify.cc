@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <tuple>
 
 #include "bench/rdma/group.h"
@@ -22,6 +23,27 @@ results::Verification nothing_to_compare(std::uint64_t messages) {
   v.messages = messages;
   v.scope = "nothing, because the only byte of each message is the mark that is waited for";
   return v;
+}
+
+/// An atomic's word of which some bytes differ.
+struct Word {
+  std::uint64_t offset;
+  std::uint64_t expected;
+  std::uint64_t found;
+};
+
+/// Byte by byte as they lie in memory, like any other data.
+void note_word(const Word& word, results::Verification& v) {
+  const auto expected = std::as_bytes(std::span(&word.expected, 1));
+  const auto found = std::as_bytes(std::span(&word.found, 1));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == found[i]) continue;
+    ++v.mismatched_bytes;
+    if (v.first_offset) continue;
+    v.first_offset = word.offset + i;
+    v.expected = std::to_integer<int>(expected[i]);
+    v.found = std::to_integer<int>(found[i]);
+  }
 }
 
 }  // namespace
@@ -155,12 +177,7 @@ results::Verification RdmaGroup::verify_atomics(std::span<const std::uint64_t> c
       std::uint64_t expected = layout_.operation == Operation::fetch_add ? k : k % 2;
       v.checked_bytes += sizeof found;
       ++*v.checked_messages;
-      if (found == expected) continue;
-      v.mismatched_bytes += sizeof found;
-      if (v.first_offset) continue;
-      v.first_offset = offset;
-      v.expected = static_cast<int>(expected & 0xFF);
-      v.found = static_cast<int>(found & 0xFF);
+      if (found != expected) note_word({.offset = offset, .expected = expected, .found = found}, v);
     }
   }
   return v;

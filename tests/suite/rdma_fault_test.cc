@@ -79,6 +79,25 @@ TEST(RdmaFault, AFlippedByteIsFoundWhereItLies) {
   EXPECT_EQ(pair.server_result.error->stage, "verify");
 }
 
+TEST(RdmaFault, ALostAnswerOfAnAtomicIsNamedByTheByteThatDiffers) {
+  plan::Plan p = write_plan();
+  p.operation = plan::Operation::fetch_add;
+  p.message_bytes = 8;
+  p.iterations = 320;
+  p.warm_up = milliseconds(0);
+  // Request 257 finds 256 = 0x100, but its answer does not reach its slot, which stays 0: byte 1 alone differs.
+  EnginePair pair(p, "message 257 flip byte 3");
+  run_to_end(pair, seconds(10));
+  ASSERT_TRUE(pair.client_result.verification);
+  const results::Verification& found = *pair.client_result.verification;
+  EXPECT_EQ(found.checked_bytes, 320U * 8);
+  EXPECT_EQ(found.mismatched_bytes, 1U);
+  // A page of tallies, then slots of 8 bytes rounded up to 64.
+  EXPECT_EQ(found.first_offset, 4096U + 256 * 64 + 1);
+  EXPECT_EQ(found.expected, 1);
+  EXPECT_EQ(found.found, 0);
+}
+
 /// The client's message 1500 of 3000 arrives wrong; each slot is written many times after it.
 EnginePair flipped_midway(plan::Operation operation, bool verify_each) {
   plan::Plan p = write_plan();
