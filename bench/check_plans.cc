@@ -157,6 +157,7 @@ std::vector<Plan> rdma_check_plans(Effort effort) {
       plans.push_back(rdma_bandwidth(Operation::write, 1, Direction::to, bytes, sweep));
     Plan loaded = rdma_latency(Operation::write, Direction::to, times);
     loaded.under_load = true;
+    loaded.load_rate_per_s = plan::kLoadedRate;
     plans.push_back(loaded);
   }
   finish(plans);
@@ -172,6 +173,7 @@ std::vector<Plan> tcp_check_plans(Effort effort, int streams) {
   if (effort == Effort::thorough) {
     Plan loaded = tcp_latency(times);
     loaded.under_load = true;
+    loaded.load_rate_per_s = plan::kLoadedRate;
     plans.push_back(loaded);
   }
   finish(plans);

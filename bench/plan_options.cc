@@ -28,7 +28,7 @@ void add_measure_options(CLI::App& c, PlanOptions& o, const MeasureWords& words)
   auto* direction = c.add_option("--direction", o.direction, words.direction)->group(kMeasure);
   c.add_flag("-b,--bidirectional", o.bidirectional, "the same as --direction both")->excludes(direction)->group(kMeasure);
   c.add_flag("--verify", o.verify, words.verify)->group(kMeasure);
-  c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream")->group(kMeasure);
+  c.add_flag("--under-load", o.under_load, "latency beside a bandwidth stream, by a schedule of its own (--load-rate, default 10000)")->group(kMeasure);
   c.add_option("--load-rate", o.load_rate_per_s, words.load_rate)->group(kMeasure);
 }
 

@@ -67,7 +67,7 @@ void fill_common(Plan& p, const PlanOptions& o) {
   p.under_load = o.under_load;
   if (o.load_rate_per_s && !(*o.load_rate_per_s > 0))
     throw Error(ErrorKind::usage, fmt::format("--load-rate {} is no rate: use more than 0, or leave it out", *o.load_rate_per_s));
-  p.load_rate_per_s = o.load_rate_per_s.value_or(0);
+  p.load_rate_per_s = o.load_rate_per_s.value_or(o.under_load ? plan::kLoadedRate : 0);
   if (!o.working_set.empty()) p.working_set_bytes = parse_size(o.working_set, "--working-set");
   p.paging = o.hugepages ? plan::Paging::huge : plan::Paging::normal;
   fill_placement(p.client, o, true);

@@ -168,7 +168,7 @@ void TcpEngine::describe(results::SideResult& result) const {
   result.choices.push_back(cpus_.reason);
   result.settings = links_.settings;
   result.settings["wait"] = plan::name_of(wait_of(plan_, ping_ ? tcp::StreamRole::round_trip : tcp::StreamRole::to_server));
-  if (const double rate = schedule_rate(plan_); ping_ && rate > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", rate);
+  if (ping_ && plan_.load_rate_per_s > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", plan_.load_rate_per_s);
   if (to_server_ || to_client_) {
     result.settings["send_block_bytes"] = std::to_string(ping_ ? kLoadBlockBytes : plan_.message_bytes);
     result.settings["receive_block_bytes"] = std::to_string((to_server_ ? to_server_ : to_client_)->receive_block_bytes());

@@ -87,7 +87,7 @@ std::vector<StreamName> wanted_streams(const plan::Plan& plan) {
 plan::Wait wait_of(const plan::Plan& plan, StreamRole role) noexcept {
   const bool latency = plan.metric == plan::Metric::latency;
   if (role != StreamRole::round_trip) return latency ? plan::Wait::block : plan.tcp.wait;
-  return plan.load_rate_per_s > 0 || plan.under_load ? plan::Wait::spin : plan.tcp.wait;
+  return plan.load_rate_per_s > 0 ? plan::Wait::spin : plan.tcp.wait;
 }
 
 int threads_of(const plan::Plan& plan) noexcept { return std::clamp(plan.threads, 1, plan.streams); }

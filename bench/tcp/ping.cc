@@ -12,11 +12,6 @@ namespace railgauge::bench {
 
 using loops::RoundTripEnd;
 
-double schedule_rate(const plan::Plan& plan) noexcept {
-  if (plan.load_rate_per_s > 0) return plan.load_rate_per_s;
-  return plan.under_load ? kLoadedRate : 0;
-}
-
 Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
     : plan_(plan),
       stream_(stream),
@@ -35,7 +30,7 @@ loops::RoundTripJob Ping::job(const RunControl& control) const noexcept {
           .duration = plan_.duration,
           .iterations = plan_.iterations,
           .verify = plan_.verify,
-          .rate_per_s = schedule_rate(plan_),
+          .rate_per_s = plan_.load_rate_per_s,
           .stop = &control.stop};
 }
 

@@ -26,11 +26,6 @@ struct PingResult {
   std::vector<std::string> warnings;
 };
 
-/// Messages per second of the open loop; 0: closed loop. Under load without a rate of the plan's own it is kLoadedRate.
-double schedule_rate(const plan::Plan& plan) noexcept;
-/// 10,000 a second give the 10,000 samples that p99.9 needs in one second, at 0.6 MB/s for 64-byte messages.
-inline constexpr double kLoadedRate = 10000;
-
 /// The two ends of the round trip. Allocates its buffers on construction.
 class Ping {
  public:

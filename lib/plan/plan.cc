@@ -131,6 +131,9 @@ void check_times(const Plan& plan, const Limits& limits) {
            format_duration(plan.duration));
 }
 
+/// The option that asked for an open loop.
+const char* by_the_clock(const Plan& plan) { return plan.under_load ? "--under-load" : "--load-rate"; }
+
 void check_latency(const Plan& plan) {
   if (plan.metric != Metric::latency) {
     if (plan.under_load) refuse("latency under load with --metric {}: use --metric latency", name_of(plan.metric));
@@ -138,6 +141,7 @@ void check_latency(const Plan& plan) {
     return;
   }
   check_rate("--load-rate", plan.load_rate_per_s);
+  if (plan.under_load && plan.load_rate_per_s == 0) refuse("latency under load without a schedule: use --load-rate {}", kLoadedRate);
   if (plan.load_rate_per_s > 1e9) refuse("--load-rate {} is above one message a nanosecond: use less", plan.load_rate_per_s);
   if (plan.direction == Direction::both) refuse("--direction both with --metric latency: a ping-pong has both already, use to or from");
   if (plan.threads != 1) refuse("--threads {} with --metric latency: one ping-pong runs at a time, use --threads 1", plan.threads);
@@ -148,7 +152,8 @@ void check_latency(const Plan& plan) {
   const RdmaSettings& rdma = plan.rdma;
   if (rdma.rate_limit_gbit_per_s > 0) refuse("--rate-limit {} with --metric latency: it paces streams, use --load-rate", rdma.rate_limit_gbit_per_s);
   if (rdma.qps != 1 && !plan.under_load) refuse("--qps {} with --metric latency: use --qps 1, or latency under load", rdma.qps);
-  if (rdma.events && plan.load_rate_per_s > 0) refuse("--events with --load-rate: that sends by the clock and so spins, leave --events out");
+  if (rdma.events && plan.load_rate_per_s > 0)
+    refuse("--events with {}: that sends by the clock and so spins, leave --events out", by_the_clock(plan));
   if (rdma.events && plan.operation == Operation::write)
     refuse("--events with --op write --metric latency: a write is seen in memory and wakes nobody, use --op write_imm or leave --events out");
   if (rdma.depth != 1 || rdma.post_batch != 1 || rdma.signal_every != 1)
@@ -224,9 +229,8 @@ void check_tcp(const Plan& plan) {
   check_rate("--pacing", tcp.pacing_gbit_per_s);
   if (tcp.pacing_gbit_per_s > 0 && plan.metric == Metric::latency && !plan.under_load)
     refuse("--pacing {} with --metric latency paces nothing: use --load-rate, or --under-load", tcp.pacing_gbit_per_s);
-  if (tcp.wait == Wait::block && plan.metric == Metric::latency && (plan.load_rate_per_s > 0 || plan.under_load))
-    refuse("--wait block with {}: that sends by the clock and so spins, use --wait spin or leave it out",
-           plan.under_load ? "--under-load" : "--load-rate");
+  if (tcp.wait == Wait::block && plan.metric == Metric::latency && plan.load_rate_per_s > 0)
+    refuse("--wait block with {}: that sends by the clock and so spins, use --wait spin or leave it out", by_the_clock(plan));
   if (tcp.zerocopy && plan.operation != Operation::stream) refuse("--zerocopy with --metric {}: it is for --metric bandwidth", name_of(plan.metric));
 }
 

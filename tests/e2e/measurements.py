@@ -48,6 +48,11 @@ class Tcp(RailgaugeTest):
         self.assertEqual(rising, sorted(rising))
         self.assertIn("round trip", m["latency_meaning"])
 
+    def test_latency_under_load_says_that_its_loop_is_open(self):
+        m = self.measure("--metric", "latency", "--under-load", "--duration", "300ms")[0]
+        self.assertEqual(m["plan"]["load_rate_per_s"], 10000)
+        self.assertEqual(m["latency_meaning"], "round trip, from the intended send")
+
     def test_sweep_gives_each_size_its_own_row(self):
         rows = self.measure("--size", "4K,3000,64K", "--duration", "200ms")
         self.assertEqual([m["plan"]["message_bytes"] for m in rows], [4096, 3000, 65536])
@@ -108,6 +113,14 @@ class Rdma(RailgaugeTest):
     def test_latency_under_load(self):
         m = self.measure("--op", "write", "--metric", "latency", "--under-load", "--duration", "300ms")[0]
         self.assertEqual(m["outcome"], "done", m["reason"])
+        self.assertEqual(m["plan"]["load_rate_per_s"], 10000)
+        self.assertEqual(m["latency_meaning"], "round trip, from the intended send")
+        self.assertEqual(m["latency"]["samples"] + (m["sides"][0]["unsent"] or 0), 3000)  # 300 ms at 10,000 a second
+
+    def test_latency_by_schedule_is_a_round_trip(self):
+        for op in ("write", "send"):
+            m = self.measure("--op", op, "--metric", "latency", "--load-rate", "2000", "--duration", "200ms")[0]
+            self.assertEqual(m["latency_meaning"], "round trip, from the intended send")
 
 
 if __name__ == "__main__":

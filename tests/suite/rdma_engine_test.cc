@@ -128,13 +128,6 @@ TEST(EngineLatency, UnderLoadAndBySchedule) {
   plan::Plan p = plan_of(Operation::write, Metric::latency, Direction::to, 8);
   p.under_load = true;
   p.rdma.qps = 2;
-  EnginePair closed(p);
-  closed.connect();
-  closed.run();
-  expect_clean(closed.client_result);
-  ASSERT_TRUE(closed.client_result.latency);
-  EXPECT_GT(closed.client_result.latency->samples, 0U);
-  ASSERT_TRUE(closed.client_result.sent);  // the stream beside it
   p.load_rate_per_s = 20'000;
   EnginePair open(p);
   open.connect();
@@ -144,6 +137,8 @@ TEST(EngineLatency, UnderLoadAndBySchedule) {
   // 60 ms at 20,000 a second are 1200 instants; none may be lost.
   EXPECT_NEAR(static_cast<double>(open.client_result.loaded_latency->samples), 1200, 2);
   EXPECT_TRUE(open.client_result.late_sends);
+  ASSERT_TRUE(open.client_result.sent);  // the stream beside it
+  EXPECT_GT(open.client_result.sent->bytes, 0U);
 }
 
 TEST(EngineIterations, CountsExactlyWhatWasAskedFor) {

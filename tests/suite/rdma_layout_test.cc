@@ -167,9 +167,10 @@ TEST(Layout, LoadStandsBesideTheLatency) {
   plan::Plan p = plan_of(Operation::write, 8, 3, 1, 1, 1);
   p.metric = plan::Metric::latency;
   p.under_load = true;
+  p.load_rate_per_s = plan::kLoadedRate;
   std::vector<Group> groups = lay_out(p, 32ULL << 20, 512);
   ASSERT_EQ(groups.size(), 2U);
-  EXPECT_EQ(groups[0].task, GroupTask::ping_pong_memory);
+  EXPECT_EQ(groups[0].task, GroupTask::open_loop);
   EXPECT_EQ(groups[0].lanes, 1U);
   EXPECT_EQ(groups[1].task, GroupTask::stream);
   EXPECT_EQ(groups[1].lanes, 3U);

@@ -63,7 +63,7 @@ void add_measured(Options& out, const Plan& plan) {
   if ((bulk || plan.under_load) && (plan.iterations > 0 || plan.interval != std::min(usual.interval, plan.duration))) out.time("--interval", plan.interval);
   out.flag("--verify", plan.verify && (plan.transport == Transport::tcp || !bulk || plan.verify_each));
   out.flag("--under-load", plan.under_load);
-  if (plan.load_rate_per_s > 0) out.always("--load-rate", plan.load_rate_per_s);
+  if (plan.load_rate_per_s > 0 && !(plan.under_load && plan.load_rate_per_s == plan::kLoadedRate)) out.always("--load-rate", plan.load_rate_per_s);
   out.given("--working-set", plan.transport == Transport::rdma ? plan.working_set_bytes : std::nullopt);
   out.flag("--hugepages", plan.paging == plan::Paging::huge);
 }

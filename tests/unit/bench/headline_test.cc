@@ -147,7 +147,7 @@ TEST(Conclude, WhatWasMeasuredSaysThatTheLoopWasOpen) {
   auto m = measurement(plan::Operation::stream, plan::Direction::to);
   m.plan.operation = plan::Operation::round_trip;
   m.plan.metric = plan::Metric::latency;
-  m.plan.under_load = true;  // and no rate: the engine took its own
+  m.plan.under_load = true;
   m.sides[0].loaded_latency.emplace().samples = 5;
   conclude(m);
   EXPECT_EQ(m.latency_meaning, "round trip, from the intended send");
@@ -169,6 +169,16 @@ TEST(CheckPlans, CoverWhatTheMainJobPromises) {
       }
     EXPECT_TRUE(has(plan::Operation::write, plan::Metric::rate, 1, plan::Direction::to));
   }
+}
+
+TEST(CheckPlans, LatencyUnderLoadGoesByASchedule) {
+  int loaded = 0;
+  for (const auto& plans : {rdma_check_plans(Effort::thorough), tcp_check_plans(Effort::thorough, 5)})
+    for (const auto& p : plans) {
+      loaded += p.under_load ? 1 : 0;
+      EXPECT_EQ(p.load_rate_per_s, p.under_load ? 10'000 : 0) << p.label;
+    }
+  EXPECT_EQ(loaded, 2);
 }
 
 TEST(CheckPlans, KeepWithinTheirTimes) {

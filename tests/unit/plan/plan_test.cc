@@ -129,14 +129,15 @@ TEST(Validate, WantsOneMessageOutstandingForLatency) {
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.direction = Direction::both; }), HasSubstr("use to or from"));
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.qps = 2; }), HasSubstr("use --qps 1"));
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.rate_limit_gbit_per_s = 2.5; }), HasSubstr("use --load-rate"));
-  EXPECT_EQ(refusal_after(send_latency(), [](Plan& p) { p.rdma.qps = 2, p.under_load = true; }), "accepted");
+  EXPECT_EQ(refusal_after(send_latency(), [](Plan& p) { p.rdma.qps = 2, p.under_load = true, p.load_rate_per_s = 70; }), "accepted");
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.load_rate_per_s = std::numeric_limits<double>::quiet_NaN(); }), HasSubstr("nan"));
 }
 
 TEST(Validate, RefusesToSleepWhereNothingWakes) {
   EXPECT_EQ(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true; }), "accepted");
   EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.operation = Operation::write; }), HasSubstr("use --op write_imm"));
-  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.load_rate_per_s = 50; }), HasSubstr("leave --events out"));
+  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = true, p.load_rate_per_s = 50; }), HasSubstr("--events with --load-rate"));
+  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.rdma.events = p.under_load = true, p.load_rate_per_s = 50; }), HasSubstr("--events with --under-load"));
   EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.rdma.events = true; }), "accepted");
 }
 
