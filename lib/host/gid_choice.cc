@@ -130,6 +130,7 @@ Candidate candidate_of(const GidQuestion& q, const Gid& gid) {
 std::vector<Candidate> candidates_of(const GidQuestion& q) {
   std::vector<Candidate> candidates;
   for (const Gid& gid : q.port.gids) {
+    if (gid.index > kMaxGidIndex) continue;
     bool common = q.peer.empty() || std::any_of(q.peer.begin(), q.peer.end(), [&](const Gid& p) { return kind_of(p) == kind_of(gid); });
     if (common) candidates.push_back(candidate_of(q, gid));
   }

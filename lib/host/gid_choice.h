@@ -10,6 +10,9 @@ namespace railgauge::host {
 /// RoCE v2 with an address that is not link-local: reaches the peer through any router, and switches mark it for ECN.
 bool is_routable_roce(const Gid& gid);
 
+/// The largest index that verbs can name: ibv_global_route.sgid_index has eight bits, while tables may be longer.
+inline constexpr int kMaxGidIndex = 255;
+
 /// What the choice of a GID rests on.
 struct GidQuestion {
   std::string device;                   ///< for messages: "mlx5_0"
@@ -30,7 +33,8 @@ struct GidChoice {
 
 /// Chooses this side's GID. Order: user index > user IP > RoCE v2 IPv4-mapped > v2 global IPv6 > v2 link-local > v1, among
 /// the kinds that the peer has as well; within a kind: same subnet as one of the peer's, the control connection's
-/// address, no VLAN, interface up, lowest subnet (so that both ends, deciding alone, agree), lowest index.
+/// address, no VLAN, interface up, lowest subnet (so that both ends, deciding alone, agree), lowest index. Entries above
+/// kMaxGidIndex are left out.
 /// Throws Error{usage} for a user index or IP that is empty or absent, naming those present; Error{unsupported} when the
 /// port has no GID or no kind in common with the peer.
 GidChoice choose_gid(const GidQuestion& question);

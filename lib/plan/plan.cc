@@ -252,7 +252,8 @@ void check_placement(const Placement& placement, const PlacementOptions& options
   if (transport == Transport::tcp && placement.device)
     refuse("{} {} is for RDMA: use {} for TCP", options.device, *placement.device, options.interface);
   if (placement.port) check_range(options.port, *placement.port, 1, 255);
-  if (placement.gid_index) check_range(options.gid_index, *placement.gid_index, 0, 65535);
+  // Verbs has eight bits for it (ibv_global_route.sgid_index).
+  if (placement.gid_index) check_range(options.gid_index, *placement.gid_index, 0, 255);
   if (placement.numa_node) check_range(options.numa, *placement.numa_node, 0, 1023);
   if (placement.cpus.size() > 1024) refuse("{} names {} CPUs: use at most 1024", options.cpu, placement.cpus.size());
   for (int cpu : placement.cpus) check_range(options.cpu, cpu, 0, 65535);

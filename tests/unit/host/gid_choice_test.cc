@@ -112,6 +112,12 @@ TEST(ChooseGid, RanksKinds) {
   }
 }
 
+TEST(ChooseGid, LeavesOutWhatVerbsCannotName) {
+  // 259 cut to eight bits would be 3, another address.
+  GidChoice choice = choose_gid(ethernet({gid_of(259, "10.0.0.1", GidType::roce_v2), gid_of(3, "10.0.0.2", GidType::roce_v1)}));
+  EXPECT_EQ(choice.index, 3);
+}
+
 TEST(ChooseGid, WarnsOfVersion1) {
   GidChoice choice = choose_gid(ethernet({gid_of(2, "10.0.0.1", GidType::roce_v1)}));
   EXPECT_EQ(choice.index, 2);

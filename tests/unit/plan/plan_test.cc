@@ -141,6 +141,17 @@ TEST(Validate, RefusesToSleepWhereNothingWakes) {
   EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.rdma.events = true; }), "accepted");
 }
 
+TEST(Validate, WantsAScheduleUnderLoad) {
+  EXPECT_THAT(refusal_after(send_latency(), [](Plan& p) { p.under_load = true; }), HasSubstr("use --load-rate 10000"));
+}
+
+TEST(Validate, KnowsTheGidIndexesThatVerbsCanName) {
+  // ibv_global_route.sgid_index is a uint8_t.
+  EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.client.gid_index = p.server.gid_index = 255; }), "accepted");
+  EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.client.gid_index = 259; }), "--gid-index 259 is out of range: use 0 to 255");
+  EXPECT_EQ(refusal_after(write_bandwidth(), [](Plan& p) { p.server.gid_index = 256; }), "--peer-gid-index 256 is out of range: use 0 to 255");
+}
+
 TEST(Validate, CountsTheMessagesThatALatencyKeeps) {
   Limits tight;
   tight.max_memory_bytes = 1000;
