@@ -33,13 +33,6 @@ void check_addresses(const transport::Offer& own, const transport::Offer& peer) 
     throw Error(ErrorKind::unsupported, fmt::format("{} speaks {}, the peer's {} {}", own.device, own.transport, peer.device, peer.transport));
 }
 
-/// Longest time without a completion that a healthy transport can need, at least 2 s. T = 4.096 us · 2^code, once and then
-/// for each retry; a NIC may take up to 4 T (InfiniBand specification 11.2.4.2), a software device's timer fires at T.
-nanoseconds stall_limit_of(int timeout_code, int retry_count, bool software) {
-  nanoseconds tries = (retry_count + 1) * nanoseconds(4096LL << timeout_code);
-  return std::max<nanoseconds>(std::chrono::seconds(2), software ? tries + std::chrono::seconds(1) : 4 * tries);
-}
-
 }  // namespace
 
 Agreement agree(const plan::Plan& plan, const transport::Offer& own, const transport::Offer& peer, const verbs::Device& device) {
@@ -48,12 +41,15 @@ Agreement agree(const plan::Plan& plan, const transport::Offer& own, const trans
     throw Error(ErrorKind::peer, fmt::format("the peer offers {} QPs, {} are needed", peer.qps.size(), own.qps.size()));
   Agreement a;
   a.mtu_bytes = agreed_mtu(plan, own, peer);
-  // 7 means "for ever" to rxe (rxe_comp.c), which no measurement may wait.
   bool software = own.software || peer.software;
+  plan::RdmaSettings in_effect = plan.rdma;
   // What a NIC acknowledges in 67 ms (code 14) takes a CPU longer, and rxe then repeats everything: 18 is 1.07 s.
-  a.timeout_code = static_cast<std::uint8_t>(software ? std::max(plan.rdma.timeout_code, 18) : plan.rdma.timeout_code);
-  a.retry_count = static_cast<std::uint8_t>(software ? std::min(plan.rdma.retry_count, 6) : plan.rdma.retry_count);
-  a.stall_limit = stall_limit_of(a.timeout_code, a.retry_count, software);
+  if (software) in_effect.timeout_code = std::max(in_effect.timeout_code, 18);
+  // 7 means "for ever" to rxe (rxe_comp.c), which no measurement may wait.
+  if (software) in_effect.retry_count = std::min(in_effect.retry_count, 6);
+  a.timeout_code = static_cast<std::uint8_t>(in_effect.timeout_code);
+  a.retry_count = static_cast<std::uint8_t>(in_effect.retry_count);
+  a.stall_limit = plan::stall_limit(in_effect, software);
   int most = std::min({device.limits().max_qp_init_rd_atom, peer.max_responder_reads, 255});
   if (plan.rdma.max_reads) most = static_cast<int>(std::min<std::uint64_t>(*plan.rdma.max_reads, static_cast<std::uint64_t>(most)));
   // A read on a QP that may have none outstanding never ends on rxe.

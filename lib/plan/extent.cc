@@ -51,11 +51,18 @@ std::uint32_t latency_slots(const Plan& plan) {
   return plan.operation == Operation::write_imm ? 2 * kOpenLoopDepth : 1;
 }
 
+nanoseconds stall_limit(const RdmaSettings& rdma, bool software) noexcept {
+  const nanoseconds tries = (rdma.retry_count + 1) * nanoseconds(4096LL << rdma.timeout_code);
+  return std::max<nanoseconds>(seconds(2), software ? tries + seconds(1) : 4 * tries);
+}
+
 nanoseconds expected_wall_time(const Plan& plan, const Limits& limits) {
-  // Retries run out after (7 + 1) · 4 · 67 ms = 2.1 s at timeout code 14 (devices may take four times the code's time).
-  constexpr auto kDrain = seconds(5);
+  constexpr nanoseconds kLeast = seconds(5);
+  // A receiver waits twice as long as its sender, who knows the cause. At code 14 and 7 retries that is 2 · 2.1 s.
+  const nanoseconds noticed = plan.transport == Transport::rdma ? 2 * stall_limit(plan.rdma, false) : kLeast;
+  const nanoseconds drain = std::clamp(noticed, kLeast, std::max(kLeast, limits.max_duration));
   nanoseconds window = plan.iterations > 0 ? std::min<nanoseconds>(time_for_iterations(plan), limits.max_duration) : plan.duration;
-  return plan.warm_up + window + kDrain;
+  return plan.warm_up + window + drain;
 }
 
 }  // namespace railgauge::plan

@@ -141,8 +141,13 @@ std::uint32_t latency_slots(const Plan& plan);
 /// sizes ≥ 1 (8 for atomics); operation, metric and transport fit each other; counts inside `limits`.
 void validate(const Plan& plan, const Limits& limits);
 
+/// Longest time without a completion that a healthy RDMA transport can need, at least 2 s. T = 4.096 us · 2^code, once and then
+/// for each retry; a NIC may take up to 4 T (InfiniBand specification 11.2.4.2), a software device's timer fires at T.
+nanoseconds stall_limit(const RdmaSettings& rdma, bool software) noexcept;
+
 /// Worst-case wall time of the measurement itself (warm-up, window, drain), from which deadlines are derived. By count the
-/// window is estimated, and at most limits.max_duration.
+/// window is estimated, and at most limits.max_duration. The drain lasts until a lost peer has been noticed on both sides, at
+/// least 5 s, and at most limits.max_duration where that is longer.
 nanoseconds expected_wall_time(const Plan& plan, const Limits& limits = {});
 
 }  // namespace railgauge::plan

@@ -236,6 +236,37 @@ TEST(ExpectedWallTime, CoversWarmUpWindowAndDrain) {
   EXPECT_EQ(expected_wall_time(plan), milliseconds(8250));
 }
 
+TEST(ExpectedWallTime, CoversTheRetriesOfALostPeer) {
+  Plan plan = write_bandwidth();
+  plan.warm_up = milliseconds(250);
+  plan.duration = seconds(3);
+  plan.rdma.timeout_code = 20;
+  // 4.096 us · 2^20 = 4.294967296 s; a NIC may take four times that, for the first try and 7 retries: 137.438953472 s, which
+  // the receiver waits twice.
+  EXPECT_EQ(expected_wall_time(plan), milliseconds(3250) + nanoseconds(274'877'906'944));
+  plan.rdma.retry_count = 2;  // 51.539607552 s, twice
+  EXPECT_EQ(expected_wall_time(plan), milliseconds(3250) + nanoseconds(103'079'215'104));
+  Limits limits;
+  limits.max_duration = seconds(60);  // a server lends no more
+  EXPECT_EQ(expected_wall_time(plan, limits), milliseconds(63'250));
+  limits.max_duration = seconds(3);
+  EXPECT_EQ(expected_wall_time(plan, limits), milliseconds(8250));
+  plan.rdma.timeout_code = 31;
+  EXPECT_EQ(expected_wall_time(plan), milliseconds(3250) + hours(24));
+}
+
+TEST(StallLimit, IsTheLongestSilenceOfAHealthyTransport) {
+  RdmaSettings rdma;
+  rdma.timeout_code = 14, rdma.retry_count = 7;
+  // 4.096 us · 2^14 = 67.108864 ms, 8 tries of up to four times that.
+  EXPECT_EQ(stall_limit(rdma, false), nanoseconds(2'147'483'648));
+  rdma.retry_count = 0;
+  EXPECT_EQ(stall_limit(rdma, false), seconds(2));
+  rdma.timeout_code = 18, rdma.retry_count = 6;
+  // 4.096 us · 2^18 = 1.073741824 s, 7 tries and a second more.
+  EXPECT_EQ(stall_limit(rdma, true), nanoseconds(8'516'192'768));
+}
+
 TEST(ExpectedWallTime, HasAnEndForIterations) {
   Plan plan = write_bandwidth();
   plan.warm_up = seconds(0);
