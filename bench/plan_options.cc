@@ -70,7 +70,7 @@ void add_memory_options(CLI::App& c, PlanOptions& o) {
   auto memory = "Memory and CPUs";
   c.add_option("--working-set", o.working_set, "bytes cycled through (default: beyond the last-level cache)")->group(memory);
   c.add_flag("--hugepages", o.hugepages, "buffers on huge pages")->group(memory);
-  c.add_flag("--no-relaxed-ordering", o.no_relaxed_ordering, "register without relaxed ordering")->group(memory);
+  c.add_flag("--relaxed-ordering,!--no-relaxed-ordering", o.relaxed_ordering, "register with it where the device can (default), or without")->group(memory);
   add_cpu_options(c, o, memory);
   c.add_option("--numa", o.numa, "NUMA node of the buffers here")->group(memory);
   c.add_option("--peer-numa", o.peer_numa, "NUMA node there")->group(memory);

@@ -39,7 +39,7 @@ struct PlanOptions {
   int timeout_code = 14;
   std::string rate_limit;
   bool events = false;
-  bool no_relaxed_ordering = false;
+  bool relaxed_ordering = true;
   std::string connect = "socket";
   std::optional<int> max_reads;
   bool verify = false;

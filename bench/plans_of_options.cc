@@ -141,7 +141,7 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
   r.retry_count = o.retry_count;
   r.timeout_code = o.timeout_code;
   r.events = o.events;
-  r.relaxed_ordering = !o.no_relaxed_ordering;
+  r.relaxed_ordering = o.relaxed_ordering;
   r.connect = plan::connect_by_from(o.connect);
   if (!o.rate_limit.empty()) r.rate_limit_gbit_per_s = parse_rate_gbit_per_s(o.rate_limit, "--rate-limit");
   if (o.max_reads) r.max_reads = static_cast<std::uint64_t>(typed_or(o.max_reads, "--max-reads", 1, 1));

@@ -138,6 +138,20 @@ TEST(RdmaPlans, OneForEachSizeAndOrderOfOptionsDoesNotMatter) {
   EXPECT_EQ(b[4].label, a[4].label);
 }
 
+TEST(RdmaPlans, RelaxedOrderingIsOnUntilToldOtherwise) {
+  EXPECT_TRUE(rdma({})[0].rdma.relaxed_ordering);
+  EXPECT_TRUE(rdma({"--relaxed-ordering"})[0].rdma.relaxed_ordering);
+  EXPECT_FALSE(rdma({"--no-relaxed-ordering"})[0].rdma.relaxed_ordering);
+}
+
+TEST(Plans, LatencyUnderLoadHasAScheduleOfItsOwn) {
+  for (const auto& make : {rdma, tcp}) {
+    EXPECT_EQ(make({"--metric", "latency", "--under-load"})[0].load_rate_per_s, 10'000);
+    EXPECT_EQ(make({"--metric", "latency", "--under-load", "--load-rate", "70"})[0].load_rate_per_s, 70);
+    EXPECT_EQ(make({"--metric", "latency"})[0].load_rate_per_s, 0);
+  }
+}
+
 TEST(RdmaPlans, CpuListsAreExpanded) {
   EXPECT_EQ(rdma({"--cpu", "2,4-6"})[0].client.cpus, (std::vector<int>{2, 4, 5, 6}));
   EXPECT_EQ(rdma({"--peer-cpu", "9"})[0].server.cpus, (std::vector<int>{9}));
