@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -125,36 +126,45 @@ void add_choices(Page& page, const Record& record) {
 }
 
 struct Finding {
+  std::string cause;
   VerdictWord word;
   bool rehearsal;
   std::vector<std::string> names;
   std::vector<std::string> remedies;
+  bool varies = false;
 };
+
+/// The cause without its figures in percent, which differ from run to run.
+std::string kind_of(const std::string& cause) {
+  static const std::regex kPercentage(R"([0-9]+(\.[0-9]+)? %)");
+  return std::regex_replace(cause, kPercentage, "%");
+}
 
 bool is_rehearsed(const results::Verdict& verdict) { return verdict.criterion == "simulated"; }
 
 /// Measurements with the same cause are one finding: a person mends a cause once.
 void add_findings(Page& page, const Record& record) {
-  std::vector<std::pair<std::string, Finding>> findings;
+  std::vector<Finding> findings;
   for (const Measurement& measurement : record.measurements) {
     const results::Verdict& verdict = measurement.verdict;
     if (verdict.cause.empty()) continue;
     auto same = std::find_if(findings.begin(), findings.end(),
-                             [&](const auto& f) { return f.first == verdict.cause && f.second.word == verdict.word; });
+                             [&](const Finding& f) { return kind_of(f.cause) == kind_of(verdict.cause) && f.word == verdict.word; });
     if (same == findings.end()) {
-      findings.emplace_back(verdict.cause, Finding{verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
+      findings.push_back({verdict.cause, verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
       same = std::prev(findings.end());
     }
-    same->second.names.push_back(fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan)));
+    same->varies = same->varies || same->cause != verdict.cause;
+    same->names.push_back(fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan)));
   }
   if (findings.empty()) return;
   page.heading("Why");
-  for (const auto& [cause, finding] : findings) {
+  for (const Finding& finding : findings) {
     std::size_t others = finding.names.size() - 1;
-    std::string who = finding.names.front() + (others > 0 ? fmt::format(" and {} more", others) : "");
+    std::string who = finding.names.front() + (others > 0 ? fmt::format(" and {} more{}", others, finding.varies ? " alike" : "") : "");
     Look look = look_of(finding.word);
     std::string glyph = finding.rehearsal ? fmt::format("({})", look.glyph) : look.glyph;
-    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}{}: {}", finding.word == VerdictWord::skipped ? "skipped: " : "", who, cause));
+    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}{}: {}", finding.word == VerdictWord::skipped ? "skipped: " : "", who, finding.cause));
     for (const std::string& remedy : finding.remedies) page.paragraph("    → ", remedy);
   }
 }

@@ -1,5 +1,6 @@
 #include "report/render/text.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,6 +120,17 @@ TEST(RenderText, NamesAPortEventOnce) {
   ASSERT_NE(notes, std::string::npos);
   EXPECT_EQ(text.find("PORT_ERR", notes), std::string::npos);
   EXPECT_THAT(text, HasSubstr("PORT_ERR"));
+}
+
+TEST(RenderText, SaysAKindOfCauseOnce) {
+  auto record = golden::example("check-met");
+  for (std::size_t i = 0; i < 4; ++i) record.measurements[i].verdict.word = results::VerdictWord::met;
+  for (std::size_t i = 0; i < 3; ++i) record.measurements[i].verdict.cause = fmt::format("no CPU for {} % of the time", i < 2 ? 12 : 34);
+  record.measurements[3].verdict.cause = "no CPU";
+  std::string text = render_text(record);
+  EXPECT_THAT(text, HasSubstr("and 2 more alike: no CPU for 12 %"));
+  EXPECT_THAT(text, Not(HasSubstr("34 % of the time")));
+  EXPECT_THAT(text, HasSubstr(": no CPU\n"));
 }
 
 TEST(RenderText, ShowsTheLowEndOfTheIntervals) {
