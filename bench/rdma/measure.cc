@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <latch>
 #include <numeric>
 #include <optional>
@@ -41,8 +42,9 @@ class GroupsRun {
     bool active = initiates(m_.plan, m_.side);
     if (active) shared.initiators.store(static_cast<int>(m_.groups.size()));
     else control.active_done.store(true);
-    auto began = Clock::now();
+    const auto began = m_.clock.read_both();
     std::vector<GroupOutcome> outcomes = run_all(working, shared);
+    check_clock(began, result);
     if (active) control.active_done.store(true);  // also when a thread failed before it could say so
     bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
     if (!failed) wait_for_peer(control, result);
@@ -51,11 +53,19 @@ class GroupsRun {
     if (!result.error && m_.plan.metric != Metric::latency) control.transfers = count_transfers(working, outcomes);
     if (result.error) await_port_event();
     auto events = m_.watcher.events();
-    report_events(events, began, result);
-    blame_port({.name = fmt::format("port {} of {}", m_.place.port(), m_.device.name()), .state = port_state()}, events, began, result);
+    report_events(events, began.at, result);
+    blame_port({.name = fmt::format("port {} of {}", m_.place.port(), m_.device.name()), .state = port_state()}, events, began.at, result);
   }
 
  private:
+  /// The counter was calibrated in a moment; here it has run as long as what it has timed.
+  void check_clock(const TickClock::Instant& began, results::SideResult& result) const {
+    if (auto ppm = m_.clock.drift_ppm(began, m_.clock.read_both()))
+      result.warnings.push_back(fmt::format("the processor's time stamp counter ran {:.0f} ppm {} than CLOCK_MONOTONIC_RAW during the run, and the figures are "
+                                            "off by as much: see `dmesg | grep -i tsc`; a virtual machine that moved to another host must be measured again",
+                                            std::abs(*ppm), *ppm > 0 ? "faster" : "slower"));
+  }
+
   /// Each group on a thread of its own, to the end. Throws Error when one cannot be started, after those before it have ended.
   std::vector<GroupOutcome> run_all(const std::vector<RdmaGroup*>& working, RunShared& shared) const {
     std::vector<GroupOutcome> outcomes(working.size());

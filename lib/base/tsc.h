@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -49,6 +50,17 @@ class TickClock {
     if (span.count() <= 0) return 0;
     return static_cast<std::uint64_t>((static_cast<Wide>(span.count()) << 32) / ns_per_tick_q32_);
   }
+  /// One instant on both clocks.
+  struct Instant {
+    std::uint64_t ticks = 0;
+    Clock::time_point at{};
+    std::uint64_t gap_ticks = 0;          ///< between the tick before and the one after; ±half of it is the error
+  };
+  /// The tightest of a few tries, so that a preemption in between does not spoil it; some microseconds. For the ends of a run.
+  Instant read_both() const noexcept;
+  /// By how much the ticks between two instants are fast (slow: negative) of Clock, in parts per million; nothing where that is
+  /// no more than 100 and the error of the readings.
+  std::optional<double> drift_ppm(const Instant& begin, const Instant& end) const noexcept;
   bool uses_counter() const noexcept { return counter_; }
   /// Ticks per nanosecond as calibrated; 1 for the system clock.
   double ticks_per_ns() const noexcept { return 4294967296.0 / static_cast<double>(ns_per_tick_q32_); }
