@@ -1,12 +1,8 @@
 #include "tcp/data_hello.h"
 
-#include <sys/random.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 
-#include "base/error.h"
+#include "base/secret.h"
 
 namespace railgauge::tcp {
 namespace {
@@ -21,14 +17,8 @@ constexpr std::size_t kIndexAt = 24;
 
 Nonce random_nonce() {
   Nonce nonce{};
-  if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size())) throw system_error("getrandom", errno);
+  fill_random(nonce);
   return nonce;
-}
-
-bool equal_in_constant_time(const Nonce& a, const Nonce& b) noexcept {
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
-  return difference == 0;
 }
 
 Hello encode_hello(const Nonce& nonce, StreamName name) noexcept {
@@ -43,7 +33,7 @@ Hello encode_hello(const Nonce& nonce, StreamName name) noexcept {
 std::optional<StreamName> decode_hello(const Hello& hello, const Nonce& nonce) noexcept {
   Nonce found{};
   std::memcpy(found.data(), hello.data() + kNonceAt, found.size());
-  const bool known = equal_in_constant_time(found, nonce);
+  const bool known = equal_constant_time(found, nonce);
   const bool magic = std::memcmp(hello.data(), kMagicAndVersion.data(), kMagicAndVersion.size()) == 0;
   const auto role = static_cast<std::uint8_t>(hello[kRoleAt]);
   if (!known || !magic || role < 1 || role > 3) return std::nullopt;

@@ -13,9 +13,6 @@ using Nonce = std::array<std::uint8_t, 16>;
 /// From getrandom(2). Throws Error{system}.
 Nonce random_nonce();
 
-/// Compares in a time that does not depend on where the two differ.
-bool equal_in_constant_time(const Nonce& a, const Nonce& b) noexcept;
-
 /// What a data connection is for.
 enum class StreamRole : std::uint8_t {
   to_server = 1,    ///< the client sends
@@ -35,7 +32,8 @@ inline constexpr std::size_t kHelloBytes = 32;
 using Hello = std::array<std::byte, kHelloBytes>;
 
 Hello encode_hello(const Nonce& nonce, StreamName name) noexcept;
-/// The name if magic, version, role and nonce are right, else nothing. Looks at nothing but these 32 bytes.
+/// The name if magic, version, role and nonce are right, else nothing. Looks at nothing but these 32 bytes; the nonce is
+/// compared in constant time.
 std::optional<StreamName> decode_hello(const Hello& hello, const Nonce& nonce) noexcept;
 
 /// The server's one-byte answer to a hello that it has taken.
