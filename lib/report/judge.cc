@@ -87,7 +87,10 @@ bool judge_outcome(const Measurement& measurement, Verdict& verdict) {
   if (reason.empty() && measurement.error) reason = measurement.error->text;
   switch (measurement.outcome) {
     case Outcome::skipped: say(verdict, VerdictWord::skipped, reason); return true;
-    case Outcome::failed: say(verdict, VerdictWord::failed, fmt::format("not measured: {}", reason)); return true;
+    case Outcome::failed:
+      say(verdict, VerdictWord::failed, fmt::format("not measured: {}", reason));
+      if (!measurement.error) add_cause(verdict, cpu_contention(measurement));  // nothing broke, and yet nothing was counted
+      return true;
     case Outcome::partial: say(verdict, VerdictWord::inconclusive, fmt::format("stopped on the way: {}", reason)); return true;
     case Outcome::done: return false;
   }

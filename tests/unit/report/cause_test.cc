@@ -27,6 +27,16 @@ void make_wait(Measurement& m, std::chrono::milliseconds waited) {
   m.sides[1].threads[2] = thread;
 }
 
+TEST(Judge, NamesAThreadWithoutACpuWhereNothingWasCounted) {
+  Measurement m = write_at(0);
+  make_wait(m, std::chrono::milliseconds(1900));
+  m.outcome = results::Outcome::failed;
+  m.reason = "nothing was counted in the measured window";
+  EXPECT_THAT(judge(m, Record{}).cause, HasSubstr("measured window; CPU contention: a measuring thread on beta was ready to run but had no CPU for 95 %"));
+  m.error = results::ErrorInfo{"transport", 12, "run", "client", "no answer"};
+  EXPECT_THAT(judge(m, Record{}).cause, Not(HasSubstr("CPU contention")));
+}
+
 TEST(Judge, NamesCpuContentionFromFivePerCent) {
   Measurement m = write_at(70);
   make_wait(m, std::chrono::milliseconds(100));  // 5 % of 2 s: not more
