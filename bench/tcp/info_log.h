@@ -15,8 +15,8 @@ namespace railgauge::bench {
 /// One thread.
 class TcpInfoLog {
  public:
-  static constexpr std::size_t kMaxInstants = 600;      ///< one minute of 100 ms intervals
-  static constexpr std::size_t kMaxReadings = 2400;     ///< about 2.5 MB in a record
+  static constexpr std::size_t kMaxInstants = 100;      ///< ten seconds of 100 ms intervals: a longer run takes no more memory
+  static constexpr std::size_t kMaxReadings = 800;      ///< under 1 MB in a record
 
   explicit TcpInfoLog(std::vector<int> descriptors);
   /// Reads every stream now.
