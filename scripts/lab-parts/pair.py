@@ -161,7 +161,8 @@ class Pair:
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except OSError:
             return False
-        return state not in "ZX" and str(self.folder).encode() in words
+        # Between exec's first and last step a new program has no command line yet.
+        return state not in "ZX" and (not words or str(self.folder).encode() in words)
 
     def is_up(self):
         return all(self.alive(side) for side in SIDES)
