@@ -134,12 +134,6 @@ std::string mismatch_text(const results::Verification& found) {
                      found.first_offset.value_or(0), found.expected.value_or(0), found.found.value_or(0));
 }
 
-/// A sum of which a part is not known is not known.
-void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more) {
-  if (sum && more) *sum += *more;
-  else sum.reset();
-}
-
 void add_verification(const std::optional<results::Verification>& found, SideResult& result) {
   if (!found) return;
   if (!result.verification) {
@@ -148,8 +142,8 @@ void add_verification(const std::optional<results::Verification>& found, SideRes
   }
   results::Verification& sum = *result.verification;
   sum.checked_bytes += found->checked_bytes;
-  add_count(sum.checked_messages, found->checked_messages);
-  add_count(sum.messages, found->messages);
+  results::add_count(sum.checked_messages, found->checked_messages);
+  results::add_count(sum.messages, found->messages);
   if (sum.scope.empty()) sum.scope = found->scope;
   else if (sum.scope != found->scope) sum.scope += " of one part, " + found->scope + " of another";
   sum.mismatched_bytes += found->mismatched_bytes;

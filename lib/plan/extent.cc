@@ -37,8 +37,8 @@ int usual_depth(const Plan& plan) {
   const auto queues = static_cast<std::uint64_t>(std::max(1, plan.rdma.qps)) * static_cast<std::uint64_t>(std::max(1, plan.threads));
   const std::uint64_t most = kMostInFlight / std::max<std::uint64_t>(1, plan.message_bytes) / queues;
   const int step = std::lcm(std::max(1, plan.rdma.post_batch), std::max(1, plan.rdma.signal_every));
-  int depth = kUsualDepth;
-  while (static_cast<std::uint64_t>(depth) > most && depth > 2 && depth / 2 % step == 0) depth /= 2;
+  int depth = std::max(step, kUsualDepth / step * step);
+  while (static_cast<std::uint64_t>(depth) > most && depth > 2 && depth / 2 >= step) depth = depth / 2 / step * step;
   return depth;
 }
 

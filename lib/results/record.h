@@ -66,6 +66,12 @@ struct Verification {
   std::string scope{};                          ///< which were compared, in words: "every message"
 };
 
+/// A sum of which a part is not known is not known.
+inline void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more) {
+  if (sum && more) *sum += *more;
+  else sum.reset();
+}
+
 /// One TCP_INFO reading of one stream at one instant (tcp(7), linux/tcp.h); keys as in the kernel, units in the key.
 struct TcpInfoSample {
   int stream = 0;
@@ -129,7 +135,7 @@ struct Measurement {
   std::optional<stats::ThroughputSummary> throughput;           ///< the receiver's or the completions'; `both`: client to server
   std::optional<stats::ThroughputSummary> throughput_reverse;   ///< `both`: server to client; else absent
   std::optional<stats::LatencySummary> latency;
-  std::string latency_meaning;              ///< "half round trip, closed loop", "round trip, closed loop", "round trip, from intended send"
+  std::string latency_meaning;              ///< "half round trip, closed loop", "round trip, closed loop", "round trip, from the intended send"
   rates::Expectation expectation;
   Verdict verdict;
   std::optional<ErrorInfo> error;

@@ -72,8 +72,7 @@ std::vector<host::RdmaDevice> describe_devices() noexcept;
 std::optional<std::string> unexplained_stand_in(const host::RdmaDevice& device);
 
 /// Completes a snapshot by what only verbs knows (active and largest MTU, simulated) and by what sysfs lacks (state, rate,
-/// GIDs; whole devices, for stand-ins). What sysfs said stays. Adds
-/// the warning of unexplained_stand_in.
+/// GIDs; whole devices, for stand-ins). What sysfs said stays. Adds the warning of unexplained_stand_in.
 void merge_into(host::Snapshot& snapshot);
 
 /// 4096 for IBV_MTU_4096, …

@@ -370,6 +370,8 @@ Record tcp_only() {
   out.measurements[2].sides[0].zerocopy_completions = 1204;
   out.measurements[2].sides[0].zerocopy_copied = 1204;
   out.measurements[3].sides[0].loaded_latency = latency_of(33'000, 240'000, 3'300'000);
+  out.measurements[3].plan.load_rate_per_s = plan::kLoadedRate;
+  out.measurements[3].latency_meaning = "round trip, from the intended send";
   return out;
 }
 

@@ -127,9 +127,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     at = blank + 1;
     if (!line.empty() && display_width(line) + 1 + display_width(word) > width) end_line();
     if (!line.empty()) line += ' ';
-    while (display_width(word) > width) {
+    for (;;) {
       std::string_view part = front(word, width);
-      if (part.empty()) break;
+      if (part.empty() || part.size() == word.size()) break;
       line += part;
       word.remove_prefix(part.size());
       end_line();

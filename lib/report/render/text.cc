@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -126,7 +125,8 @@ void add_choices(Page& page, const Record& record) {
 }
 
 struct Finding {
-  std::string cause;
+  std::string cause;  ///< of the first of them
+  std::string kind;   ///< what their causes have in common
   VerdictWord word;
   bool rehearsal;
   std::vector<std::string> names;
@@ -134,10 +134,14 @@ struct Finding {
   bool varies = false;
 };
 
-/// The cause without its figures in percent, which differ from run to run.
+/// The cause without its figures in percent, which differ from run to run. Of any length: a peer may have written it.
 std::string kind_of(const std::string& cause) {
-  static const std::regex kPercentage(R"([0-9]+(\.[0-9]+)? %)");
-  return std::regex_replace(cause, kPercentage, "%");
+  std::string kind;
+  for (char c : cause) {
+    if (c == '%' && !kind.empty() && kind.back() == ' ') kind.erase(kind.find_last_not_of("0123456789.", kind.size() - 2) + 1);
+    kind += c;
+  }
+  return kind;
 }
 
 bool is_rehearsed(const results::Verdict& verdict) { return verdict.criterion == "simulated"; }
@@ -148,10 +152,10 @@ void add_findings(Page& page, const Record& record) {
   for (const Measurement& measurement : record.measurements) {
     const results::Verdict& verdict = measurement.verdict;
     if (verdict.cause.empty()) continue;
-    auto same = std::find_if(findings.begin(), findings.end(),
-                             [&](const Finding& f) { return kind_of(f.cause) == kind_of(verdict.cause) && f.word == verdict.word; });
+    const std::string kind = kind_of(verdict.cause);
+    auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.kind == kind && f.word == verdict.word; });
     if (same == findings.end()) {
-      findings.push_back({verdict.cause, verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
+      findings.push_back({verdict.cause, kind, verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
       same = std::prev(findings.end());
     }
     same->varies = same->varies || same->cause != verdict.cause;
@@ -169,13 +173,6 @@ void add_findings(Page& page, const Record& record) {
   }
 }
 
-/// A sum of which a part is not known is not known.
-void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more, bool first) {
-  if (first) sum = more;
-  else if (sum && more) *sum += *more;
-  else sum.reset();
-}
-
 /// What was compared, in words, once for all measurements of which the same was.
 void add_verification(Page& page, const Record& record) {
   struct Checked {
@@ -190,9 +187,9 @@ void add_verification(Page& page, const Record& record) {
       results::Verification& sum = checked.sum;
       sum.checked_bytes += side.verification->checked_bytes;
       sum.mismatched_bytes += side.verification->mismatched_bytes;
-      const bool first = checked.names.empty();
-      add_count(sum.checked_messages, side.verification->checked_messages, first);
-      add_count(sum.messages, side.verification->messages, first);
+      if (checked.names.empty()) sum.checked_messages = sum.messages = 0;
+      results::add_count(sum.checked_messages, side.verification->checked_messages);
+      results::add_count(sum.messages, side.verification->messages);
       std::string name = fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan));
       if (checked.names.empty() || checked.names.back() != name) checked.names.push_back(name);
     }

@@ -91,6 +91,10 @@ TEST(RdmaPlans, ADepthThatNobodyAskedForKeepsTheBytesInFlightBounded) {
   EXPECT_EQ(depth({"-s", "8M", "--post-batch", "16"}), 16);
   EXPECT_EQ(depth({"-s", "8M", "--signal-every", "32"}), 32);
   EXPECT_EQ(depth({"-s", "1M", "--preset", "perftest"}), 128);
+  // In whole posts: 42 of 3, 1 of 96; of 1 GiB one post.
+  EXPECT_EQ(depth({"--post-batch", "3"}), 126);
+  EXPECT_EQ(depth({"--post-batch", "96"}), 96);
+  EXPECT_EQ(depth({"-s", "1G", "--post-batch", "3"}), 3);
   auto sweep = rdma({"-s", "512K,1G"});
   EXPECT_EQ(sweep[0].rdma.depth, 128);
   EXPECT_EQ(sweep[1].rdma.depth, 2);

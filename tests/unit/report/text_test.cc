@@ -133,6 +133,14 @@ TEST(RenderText, SaysAKindOfCauseOnce) {
   EXPECT_THAT(text, HasSubstr(": no CPU\n"));
 }
 
+/// A record may come from anybody: a cause of a megabyte of digits is a cause like any other.
+TEST(RenderText, TakesACauseOfAnyLength) {
+  auto record = golden::example("check-met");
+  record.measurements[0].verdict.cause = std::string(1 << 20, '7');
+  record.measurements[1].verdict.cause = std::string(1 << 20, '7') + " %";
+  EXPECT_THAT(render_text(record), HasSubstr("7777"));
+}
+
 TEST(RenderText, ShowsTheLowEndOfTheIntervals) {
   auto record = golden::example("check-met");
   stats::ThroughputSummary& long_run = *record.measurements[1].throughput;

@@ -7,22 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "unit/results/data_error.h"
 
 namespace railgauge::results {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-std::string data_error(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    return error.what();
-  }
-  return "accepted";
-}
 
 SideResult odd_side() {
   SideResult side;

@@ -1,26 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "results/json.h"
+#include "unit/results/data_error.h"
 
 namespace railgauge::results {
 namespace {
 
 using nlohmann::json;
-
-std::string data_error(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    return error.what();
-  }
-  return "accepted";
-}
 
 Record small_record() {
   Record record;
