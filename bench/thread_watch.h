@@ -9,7 +9,8 @@
 namespace railgauge::bench {
 
 /// The CPU time of one measuring thread from begin() to end(), and the time it waited for a CPU. Both read /proc: they are
-/// called just before and just after the measured window, not in it. All calls by that thread; read after it was joined.
+/// called outside the measured window, never in it (record.h, ThreadUsage: which span that is). All calls by that thread; read
+/// after it was joined.
 class ThreadWatch {
  public:
   /// Binds the calling thread to `cpu`; −1: leaves it. 0, or the errno with which the kernel refuses (the CPU is offline or

@@ -40,7 +40,9 @@ struct ErrorInfo {
   bool operator==(const ErrorInfo&) const = default;
 };
 
-/// CPU use of one measuring thread over the measured window.
+/// CPU use of one measuring thread over `elapsed`. A thread of TCP streams is told when the window opens and closes, and notes it
+/// just before and just after. A thread of RDMA or of round trips decides that itself inside its loop, where no system call
+/// belongs: it notes it before the warm-up and after what was in flight has come.
 struct ThreadUsage {
   int cpu = -1;             ///< the CPU it was bound to; −1: not bound
   nanoseconds user{};
@@ -85,7 +87,9 @@ struct SideResult {
   std::string host;
   plan::Placement placement;                ///< in effect
   std::vector<std::string> choices;         ///< sentences: why this device, port, GID, CPU, working set
-  std::map<std::string, std::string> settings;   ///< in effect, read back: "congestion" → "cubic", "mss_bytes" → "1448", "qp_inline_bytes" → "220", …
+  std::map<std::string, std::string> settings;   ///< in effect, read back, for people: "congestion" → "cubic", "qp_inline_bytes" → "220", …
+  std::optional<int> path_mtu_bytes;        ///< RDMA: in effect, agreed by both sides
+  std::optional<int> mss_bytes;             ///< TCP: payload of a full segment, read back after connecting; the smallest of all streams
   bool simulated = false;
   bool software_device = false;
   std::optional<stats::ThroughputSummary> sent;      ///< this side as initiator/sender
@@ -100,7 +104,9 @@ struct SideResult {
   nanoseconds drain{};                      ///< after the window until the last completion
   std::vector<ThreadUsage> threads;
   host::Fact<nanoseconds> softirq;          ///< of the CPUs used, over the window
-  std::vector<TcpInfoSample> tcp_info;
+  std::vector<TcpInfoSample> tcp_info;      ///< at interval ends; the first and the last of the window are always there
+  std::optional<std::uint64_t> tcp_info_every_intervals;   ///< one in so many intervals was kept; grows in a long run; absent: no TCP_INFO was taken
+  std::optional<std::uint64_t> tcp_info_limit_instants;    ///< most that are kept, the last one beside them
   std::string limiter;                      ///< TCP: "cpu", "receive window", "send buffer", "network", "pacing"; empty: not judged
   std::vector<CounterDelta> counters;
   std::optional<Verification> verification;
