@@ -13,10 +13,10 @@ ALLOWED = {
     "rates": {"base", "host"},  # host: the plain structs of facts.h only
     "memory": {"base"},
     "plan": {"base"},
-    "transport": {"base", "memory", "plan"},
-    "tcp": {"transport", "memory", "base"},
+    "transport": {"base"},
+    "tcp": {"transport", "base"},
     "verbs": {"transport", "memory", "base", "host"},  # host: describes devices in the structs of facts.h
-    "loops": {"transport", "stats", "plan", "base", "memory"},
+    "loops": {"transport", "stats", "base"},
     "results": {"base", "host", "stats", "plan", "rates"},
     "control": {"base", "transport"},  # transport: offer.h only
     "report": {"results", "rates", "stats", "host", "plan", "base"},

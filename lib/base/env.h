@@ -14,7 +14,7 @@ struct Environment {
   bool plain_terminal = false;         ///< TERM is "dumb": a terminal without escape sequences (Emacs, CI consoles)
 };
 
-/// Reads them once; called by main.
+/// As they are now, for whoever needs one of them. No thread may change the environment meanwhile (getenv(3)); none here does.
 Environment read_environment();
 
 /// The variables that may stand in a record, as (name, value), sorted: those that change what libibverbs, NCCL, UCX or
