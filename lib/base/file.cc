@@ -23,7 +23,7 @@ const char* kind_of(mode_t mode) {
   return "device";
 }
 
-/// Removes the temporary file unless the rename took place.
+/// Removes the temporary file unless it was given its other name.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
@@ -54,6 +54,35 @@ void write_all(int fd, std::string_view content, const std::string& path) {
     if (n < 0) throw system_error(fmt::format("write {}", path), errno);
     content.remove_prefix(static_cast<std::size_t>(n));
   }
+}
+
+Error exists_already(const std::string& path) {
+  return Error(ErrorKind::usage, fmt::format("{} exists already; name another --output or remove it", path), EEXIST);
+}
+
+/// The last way: holds the name by an empty file and renames over that.
+void rename_onto_reserved(const std::string& from, const std::string& to) {
+  UniqueFd reserved(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!reserved && errno == EEXIST) throw exists_already(to);
+  if (!reserved) throw system_error(fmt::format("create {}", to), errno);
+  if (::rename(from.c_str(), to.c_str()) == 0) return;
+  int error = errno;
+  ::unlink(to.c_str());
+  throw system_error(fmt::format("rename {} to {}", from, to), error);
+}
+
+/// Gives the file `from` the name `to`, which must be free: throws Error{usage} where it is not. What a file system cannot do it
+/// refuses with EINVAL (rename(2): NFS), EPERM (link(2): vfat), ENOSYS or EOPNOTSUPP (CIFS, FUSE); any refusal but EEXIST has the
+/// next way tried, and the last one says why.
+void rename_to_free(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EEXIST) throw exists_already(to);
+  if (::link(from.c_str(), to.c_str()) == 0) {
+    ::unlink(from.c_str());
+    return;
+  }
+  if (errno == EEXIST) throw exists_already(to);
+  rename_onto_reserved(from, to);
 }
 
 }  // namespace
@@ -94,28 +123,27 @@ FileText read_text_file(const std::string& path) {
 void check_can_create(const std::string& path) {
   std::string temporary;
   UniqueFd fd = create_beside(path, temporary);
-  TemporaryFile removed_at_once(temporary);
+  TemporaryFile first_name(temporary);
+  const std::string renamed = fmt::format("{}.{}.try", path, ::getpid());
+  rename_to_free(temporary, renamed);
+  first_name.keep();
+  TemporaryFile second_name(renamed);
 }
 
 void write_file_atomically(const std::string& path, std::string_view content, bool replace) {
   struct stat existing {};
-  if (!replace && ::lstat(path.c_str(), &existing) == 0)
-    throw Error(ErrorKind::usage, fmt::format("{} exists already; name another --output or remove it", path), EEXIST);
+  if (!replace && ::lstat(path.c_str(), &existing) == 0) throw exists_already(path);
   std::string temporary;
   UniqueFd fd = create_beside(path, temporary);
   TemporaryFile guard(temporary);
   write_all(fd.get(), content, temporary);
   if (::fsync(fd.get()) != 0) throw system_error(fmt::format("fsync {}", temporary), errno);
-  if (replace) {
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw system_error(fmt::format("rename {} to {}", temporary, path), errno);
-    guard.keep();
-    return;
+  if (!replace) {
+    rename_to_free(temporary, path);
+  } else if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    throw system_error(fmt::format("rename {} to {}", temporary, path), errno);
   }
-  // link(2) refuses an existing name atomically, where rename would silently replace what appeared meanwhile.
-  if (::link(temporary.c_str(), path.c_str()) != 0) {
-    if (errno == EEXIST) throw Error(ErrorKind::usage, fmt::format("{} exists already; name another --output or remove it", path), EEXIST);
-    throw system_error(fmt::format("link {} to {}", temporary, path), errno);
-  }
+  guard.keep();
 }
 
 }  // namespace railgauge

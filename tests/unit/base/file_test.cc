@@ -1,13 +1,32 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
+
+namespace {
+// What a file system that lacks them answers: EINVAL of rename(2)'s flags, EPERM of link(2).
+int rename_refusal = 0;
+int link_refusal = 0;
+}  // namespace
+
+// In place of the C library's, for the code under test in this program.
+extern "C" int renameat2(int old_folder, const char* from, int new_folder, const char* to, unsigned flags) noexcept {
+  errno = rename_refusal;
+  return rename_refusal != 0 ? -1 : static_cast<int>(::syscall(SYS_renameat2, old_folder, from, new_folder, to, flags));
+}
+extern "C" int link(const char* from, const char* to) noexcept {
+  errno = link_refusal;
+  return link_refusal != 0 ? -1 : ::linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 namespace railgauge {
 namespace {
@@ -19,7 +38,10 @@ class FileTest : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    rename_refusal = link_refusal = 0;
+    std::filesystem::remove_all(folder_);
+  }
   std::string path(const char* name) const { return (folder_ / name).string(); }
   std::size_t entries() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
@@ -59,6 +81,40 @@ TEST_F(FileTest, NeverReplacesUnlessAsked) {
   write_file_atomically(path("a"), "third", true);
   EXPECT_EQ(*read_text_file(path("a")).text, "third");
   EXPECT_EQ(entries(), 1u) << "a temporary file was left behind";
+}
+
+TEST_F(FileTest, FileSystemsWithoutLinkOrWithoutRenameFlagsTakeTheFile) {
+  struct Case {
+    const char* name;
+    int rename;
+    int link;
+  };
+  // NFS refuses flags (rename(2)), vfat links (link(2)), some FUSE and CIFS mounts both.
+  for (const Case& c : {Case{"vfat", 0, EPERM}, Case{"nfs", EINVAL, 0}, Case{"fuse", ENOSYS, EOPNOTSUPP}}) {
+    SCOPED_TRACE(c.name);
+    rename_refusal = c.rename;
+    link_refusal = c.link;
+    const std::size_t before = entries();
+    check_can_create(path(c.name));
+    EXPECT_EQ(entries(), before);
+    write_file_atomically(path(c.name), "first", false);
+    EXPECT_EQ(read_text_file(path(c.name)).text, "first");
+    EXPECT_THROW(write_file_atomically(path(c.name), "second", false), Error);
+    EXPECT_EQ(read_text_file(path(c.name)).text, "first");
+    EXPECT_EQ(entries(), before + 1) << "a temporary file was left behind";
+  }
+}
+
+TEST_F(FileTest, NameTakenMeanwhileIsRefused) {
+  rename_refusal = EEXIST;  // after the look at the name, before the rename
+  try {
+    write_file_atomically(path("a"), "second", false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_EQ(error.code(), EEXIST);
+  }
+  EXPECT_EQ(entries(), 0u);
 }
 
 TEST_F(FileTest, FullDiskNamesTheFileAndLeavesNothing) {
