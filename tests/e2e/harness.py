@@ -6,19 +6,18 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
-try:
-    import jsonschema
-except ImportError:  # said by the tests that need it
-    jsonschema = None
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from schema_check import faults_of  # noqa: E402  (the path above must come first)
+
 PROGRAM = os.environ["RAILGAUGE"]
 SIMVERBS = os.environ.get("RAILGAUGE_SIMVERBS", "")
-SCHEMA = os.environ["RAILGAUGE_SCHEMA"]
 SANITIZE = os.environ.get("RAILGAUGE_SANITIZE", "")
 TOKEN = "a-token-of-the-tests-4711"
 # A sanitizer build is several times slower; bounds that a person cares about are checked on the plain build.
@@ -87,6 +86,11 @@ class RailgaugeTest(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.here = pathlib.Path(self.folder.name)
 
+    def tearDown(self):
+        """Whatever a test wrote is judged, whether it looks at it or not."""
+        for path in sorted(self.here.glob("**/*.json")):
+            self.judged(path.read_text())
+
     def need_simverbs(self):
         if not SIMVERBS or not os.path.exists(SIMVERBS):
             self.skipTest("the stand-in verbs library is not built")
@@ -102,13 +106,8 @@ class RailgaugeTest(unittest.TestCase):
     def judged(self, text):
         """The record, after the schema has judged it and it was searched for the token."""
         self.assertNotIn(TOKEN, text, "the token stands in the record")
-        record = json.loads(text)
-        if jsonschema is None:
-            self.fail("python3-jsonschema is not installed: scripts/packages test")
-        schema = json.load(open(SCHEMA))
-        errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(record), key=str)
-        self.assertEqual([f"{list(e.absolute_path)}: {e.message[:200]}" for e in errors[:5]], [])
-        return record
+        self.assertEqual(faults_of(text, "record")[:5], [])
+        return json.loads(text)
 
     def assert_no_leftovers(self):
         left = [f for f in os.listdir(self.here) if f.endswith(".tmp")]

@@ -80,14 +80,7 @@ class MainJob(RailgaugeTest):
         self.assertEqual(self.records(), [])
 
 
-class Rehearsal(RailgaugeTest):
-    """A described link, paced: the verdict and its cause are those of the description."""
-
-    def description(self, text):
-        path = self.here / "device"
-        path.write_text(text)
-        return environment(True, RAILGAUGE_SIM_DEVICE=str(path))
-
+class Program(RailgaugeTest):
     def test_help_of_every_subcommand(self):
         for command in ("check", "serve", "rdma", "tcp", "rates"):
             done = call(command, "--help")

@@ -5,10 +5,6 @@ import unittest
 from harness import Server, RailgaugeTest, call
 
 
-def value(node):
-    return node["value"] if isinstance(node, dict) else node
-
-
 class Tcp(RailgaugeTest):
     def measure(self, *arguments):
         with Server() as server:
@@ -20,14 +16,16 @@ class Tcp(RailgaugeTest):
         for direction in ("to", "from"):
             m = self.measure("--duration", "500ms", "--streams", "2", "--direction", direction)[0]
             t = m["throughput"]
-            self.assertAlmostEqual(value(t["mean_gbit_per_s"]), t["bytes"] * 8 / t["elapsed_ns"], delta=0.01 * value(t["mean_gbit_per_s"]))
+            self.assertAlmostEqual(t["mean_gbit_per_s"], t["bytes"] * 8 / t["elapsed_ns"], delta=0.01 * t["mean_gbit_per_s"])
             self.assertAlmostEqual(t["elapsed_ns"] / 1e9, 0.5, delta=0.1)
-            self.assertGreater(t["bytes"], 1 << 20)
+            receiver = m["sides"][1 if direction == "to" else 0]
+            self.assertEqual(sum(i["bytes"] for i in receiver["received_intervals"] if not i["warm_up"]), t["bytes"])
+            self.assertGreater(t["bytes"], 0)
 
     def test_both_directions_have_their_own_figures(self):
         m = self.measure("--duration", "500ms", "-b")[0]
-        self.assertGreater(value(m["throughput"]["mean_gbit_per_s"]), 0)
-        self.assertGreater(value(m["throughput_reverse"]["mean_gbit_per_s"]), 0)
+        self.assertGreater(m["throughput"]["mean_gbit_per_s"], 0)
+        self.assertGreater(m["throughput_reverse"]["mean_gbit_per_s"], 0)
 
     def test_settings_are_read_back_from_both_ends(self):
         m = self.measure("--duration", "300ms", "--congestion", "cubic")[0]
@@ -44,7 +42,9 @@ class Tcp(RailgaugeTest):
     def test_latency_percentiles_rise(self):
         m = self.measure("--metric", "latency", "--duration", "500ms")[0]
         latency = m["latency"]
-        rising = [value(latency[k]) for k in ("min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns")]
+        found = [latency[k] for k in ("min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns")]
+        rising = [ns for ns in found if ns is not None]  # a slow machine has too few samples for some
+        self.assertGreaterEqual(len(rising), 2)
         self.assertEqual(rising, sorted(rising))
         self.assertIn("round trip", m["latency_meaning"])
 
@@ -59,7 +59,7 @@ class Tcp(RailgaugeTest):
 
     def test_pacing_holds_the_rate(self):
         m = self.measure("--duration", "1s", "--pacing", "500M")[0]
-        self.assertLess(value(m["throughput"]["mean_gbit_per_s"]), 0.6)
+        self.assertLess(m["throughput"]["mean_gbit_per_s"], 0.6)
 
 
 class Rdma(RailgaugeTest):
@@ -94,7 +94,8 @@ class Rdma(RailgaugeTest):
             with self.subTest(op=op):
                 m = self.measure("--op", op, "--metric", "latency", "--duration", "200ms")[0]
                 self.assertTrue(m["latency_meaning"].startswith(meaning), m["latency_meaning"])
-                self.assertGreater(m["latency"]["samples"], 100)
+                self.assertGreater(m["latency"]["samples"], 0)
+                self.assertEqual(sum(m["sides"][0]["histogram"]["counts"]), m["latency"]["samples"])
 
     def test_odd_sizes_threads_and_batches(self):
         for arguments in (("--size", "1"), ("--size", "65537"), ("--size", "8M", "--qps", "3"), ("--threads", "2", "--qps", "2"),
@@ -109,6 +110,13 @@ class Rdma(RailgaugeTest):
         m = self.measure("--iterations", "777", "--qps", "3", "--size", "512", "--warm-up", "0")[0]
         self.assertEqual(m["throughput"]["messages"], 777 * 3)
         self.assertEqual(m["throughput"]["bytes"], 777 * 3 * 512)
+
+    def test_a_limit_asked_for_is_what_is_expected(self):
+        m = self.measure("--qps", "8", "--rate-limit", "1G", "--duration", "1s")[0]
+        verdict = m["verdict"]
+        self.assertEqual((verdict["word"], verdict["expected"]), ("met", 1), verdict)
+        self.assertEqual(verdict["limiting_term"], "rate limit 1 Gb/s as asked")
+        self.assertEqual([side["path_mtu_bytes"] for side in m["sides"]], [4096, 4096])
 
     def test_latency_under_load(self):
         m = self.measure("--op", "write", "--metric", "latency", "--under-load", "--duration", "300ms")[0]

@@ -4,7 +4,7 @@ import re
 import secrets
 import shlex
 
-from harness import B, ROOT, Result, check
+from harness import B, Result, check
 
 PORT = 18650
 
@@ -44,34 +44,13 @@ def start_measuring(hosts, words, folder="client"):
     return job
 
 
-def schema_for(identity):
-    for path in (ROOT / "results-schema").glob("*.json"):
-        schema = json.loads(path.read_text())
-        if schema.get("$id") == identity:
-            return schema
-    return None
-
-
-def judge_by_schema(record):
-    """python3-jsonschema is the judge where it is installed."""
-    try:
-        import jsonschema
-    except ImportError:
-        return
-    schema = schema_for(record["schema"])
-    check(schema is not None, f"no schema {record['schema']} in results-schema/")
-    errors = list(jsonschema.validators.validator_for(schema)(schema).iter_errors(record))
-    check(not errors, "the record is not valid: " + "; ".join(f"{list(e.absolute_path)}: {e.message[:160]}" for e in errors[:3]))
-
-
 def record_of(hosts, result, folder="client"):
-    """The one record that the client wrote; valid, and in accord with its exit code."""
+    """The one record that the client wrote, in accord with its exit code; `run` judges by the schema what a case wrote."""
     files = sorted((hosts.pair.out / folder).glob("*.json"))
     check(len(files) == 1, f"one record expected, found {[path.name for path in files]}\n{result.text}")
     text = files[0].read_text()
     check(token_file(hosts).read_text().strip() not in text, "the token stands in the record")
     record = json.loads(text)
-    judge_by_schema(record)
     check(record["exit_code"] == result.code, f"exit code {result.code}, the record says {record['exit_code']}")
     check(record["simulated"] is False, "rxe is not a stand-in library")
     return record
