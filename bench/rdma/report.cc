@@ -105,7 +105,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("tick_clock", source.clock.uses_counter() ? fmt::format("TSC at {:.3f} ticks per ns", source.clock.ticks_per_ns())
                                                 : std::string("CLOCK_MONOTONIC_RAW"));
   if (g.needs_receives()) put("receive_depth", g.recv_depth);
-  put("when_idle", source.plan.rdma.events ? "sleeps" : source.same_host ? "spins, and yields after 20 us: both sides share this host" : "spins");
+  put("when_idle", source.plan.rdma.events ? "sleeps" : source.same_host ? "spins, and naps after 20 us: both sides share this host" : "spins");
   if (source.data_in_order) s["last_byte_last"] = *source.data_in_order ? "promised by the device" : "not promised by the device";
   return s;
 }

@@ -1,47 +1,41 @@
 #include "loops/ping_pong_completion.h"
 
 #include <array>
-#include <span>
 
-#include "loops/poll.h"
+#include "loops/rounds.h"
 
 namespace railgauge::loops {
 namespace {
 
 using transport::Completion;
 
-/// The receive side of lane 0: one completion at a time, its receive posted again after the answer is on its way.
-class ReceiveSide {
+/// The mode of a message that takes a receive: one completion at a time on lane 0, its receive posted again while the next
+/// message is under way.
+class ByCompletion {
  public:
-  ReceiveSide(transport::WorkQueue& queue, const LatencySettings& settings, SendSide& sends, Flags flags, const TickClock& clock)
-      : queue_(queue), settings_(settings), sends_(sends), flags_(flags), clock_(clock) {}
+  struct Side {
+    nanoseconds limit;      ///< longest wait
+    bool until_peer_ends;
+  };
+  ByCompletion(const Side& side, transport::WorkQueue& queue, SendSide& sends, const LatencySettings& settings, Flags flags, const TickClock& clock)
+      : side_(side), queue_(queue), sends_(sends), settings_(settings), flags_(flags), clock_(clock), limit_ticks_(clock.ticks_of(side.limit)) {}
 
-  /// Where the message that was awaited last has landed.
-  std::uint32_t landed() const noexcept { return one_[0].slot; }
-
-  Seen await(std::uint64_t limit_ticks, bool until_peer_ends) noexcept {
-    Courtesy courtesy(settings_.yields);
-    std::uint64_t since = 0;  // of the first look at the clock: a quick answer costs none
+  Seen send(std::uint64_t) noexcept { return post_next(sends_, limit_ticks_, flags_, clock_); }
+  bool tidy(bool received) noexcept { return (!received || repost()) && sends_.reap(); }
+  Seen await(std::uint64_t) noexcept {
+    Wait wait(settings_, limit_ticks_, flags_, clock_);
     for (;;) {
-      for (std::uint32_t i = 0; i < (settings_.events ? 1 : kEmptyPolls); ++i) {
-        int n = queue_.poll_recv(one_);
-        if (n != 0) return check(n);
-      }
-      courtesy.idle();
+      for (std::uint32_t i = 0; i < (settings_.events ? 1 : kEmptyPolls); ++i)
+        if (int n = queue_.poll_recv(one_); n != 0) return check(n);
       if (!sends_.reap()) return Seen::fault;
-      if (flags_.stopping() || (until_peer_ends && flags_.peer_ended())) return Seen::over;
-      if (settings_.events) {
-        int n = poll_or_sleep(queue_, true, one_);
-        if (n != 0) return check(n);
-      }
-      std::uint64_t now = clock_.now();
-      if (since == 0) since = now;
-      if (now - since < limit_ticks) continue;
-      sends_.fail({.what = Failure::stalled, .code = 0, .receiving = true, .completion = {}});
-      return Seen::fault;
+      if (const Seen seen = wait.look(sends_, true, side_.until_peer_ends); seen != Seen::yes) return seen;
+      if (!settings_.events) continue;
+      if (int n = poll_or_sleep(queue_, true, one_); n != 0) return check(n);
     }
   }
+  std::uint32_t slot(std::uint64_t) const noexcept { return one_[0].slot; }
 
+ private:
   bool repost() noexcept {
     transport::PostResult result = queue_.post_recv(0, slot_, 1);
     if (result.accepted != 1) {
@@ -51,8 +45,6 @@ class ReceiveSide {
     if (++slot_ == settings_.receives) slot_ = 0;
     return true;
   }
-
- private:
   Seen check(int n) noexcept {
     if (n < 0) {
       sends_.fail({.what = Failure::poll, .code = -n, .receiving = true, .completion = {}});
@@ -63,11 +55,13 @@ class ReceiveSide {
     return Seen::fault;
   }
 
+  const Side side_;
   transport::WorkQueue& queue_;
-  const LatencySettings& settings_;
   SendSide& sends_;
+  const LatencySettings& settings_;
   const Flags flags_;
   const TickClock& clock_;
+  const std::uint64_t limit_ticks_;
   std::array<Completion, 1> one_;
   std::uint32_t slot_ = 0;
 };
@@ -77,65 +71,14 @@ class ReceiveSide {
 LatencyOutcome ping_by_completion(transport::WorkQueue& queue, const LatencySettings& settings, Flags flags, const TickClock& clock,
                                   stats::LatencyRecorder& recorder, Live live) noexcept {
   SendSide sends(queue, settings.ring);
-  ReceiveSide receives(queue, settings, sends, flags, clock);
-  Sampler sampler(settings, clock, recorder, live);
-  LatencyOutcome outcome;
-  const std::uint64_t limit = clock.ticks_of(settings.stall_limit);
-  std::uint64_t begin = clock.now_ordered();
-  Round before;
-  sampler.start(begin);
-  Seen seen = Seen::yes;
-  for (;;) {
-    seen = post_next(sends, limit, flags, clock);
-    if (seen != Seen::yes) break;
-    bool posted = true;
-    if (outcome.rounds > 0) {  // of the round before, while this one is under way
-      posted = receives.repost();
-      sampler.add(before.begin, before.end);
-    }
-    seen = posted && sends.reap() ? receives.await(limit, false) : Seen::fault;
-    if (seen != Seen::yes) break;
-    ++outcome.rounds;
-    before = {begin, clock.now_ordered()};
-    begin = begin_after(before, settings.check, receives.landed(), clock);
-    if (sampler.last(before.begin, before.end)) {
-      sampler.add(before.begin, before.end);
-      break;
-    }
-    if (flags.stopping()) {
-      seen = Seen::over;
-      break;
-    }
-  }
-  if (seen == Seen::fault) outcome.fault = sends.fault();
-  outcome.ending = seen == Seen::fault ? Ending::failed : seen == Seen::over ? Ending::stopped : Ending::finished;
-  return outcome;
+  ByCompletion mode({settings.stall_limit, false}, queue, sends, settings, flags, clock);
+  return ask(mode, sends, settings, flags, clock, Sampler(settings, clock, recorder, live));
 }
 
 LatencyOutcome pong_by_completion(transport::WorkQueue& queue, const LatencySettings& settings, Flags flags, const TickClock& clock) noexcept {
   SendSide sends(queue, settings.ring);
-  ReceiveSide receives(queue, settings, sends, flags, clock);
-  LatencyOutcome outcome;
-  const std::uint64_t limit = clock.ticks_of(settings.idle_limit);
-  Seen seen = Seen::yes;
-  for (;;) {
-    seen = receives.await(limit, true);
-    if (seen != Seen::yes) break;
-    ++outcome.rounds;
-    const std::uint32_t landed = receives.landed();
-    seen = post_next(sends, limit, flags, clock);
-    if (seen != Seen::yes) break;
-    // The answer is on its way. The next question lands in another slot, and the one after it waits for the next answer.
-    if (settings.check != nullptr) settings.check->check(0, landed);
-    if (!receives.repost() || !sends.reap()) {
-      seen = Seen::fault;
-      break;
-    }
-  }
-  if (seen == Seen::fault) outcome.fault = sends.fault();
-  bool stopped = seen == Seen::over && !flags.peer_ended();
-  outcome.ending = seen == Seen::fault ? Ending::failed : stopped ? Ending::stopped : Ending::finished;
-  return outcome;
+  ByCompletion mode({settings.idle_limit, true}, queue, sends, settings, flags, clock);
+  return answer(mode, sends, settings, flags);
 }
 
 }  // namespace railgauge::loops

@@ -1,8 +1,7 @@
 #include "loops/poll.h"
 
-#include <sched.h>
-
 #include <array>
+#include <ctime>
 
 namespace railgauge::loops {
 namespace {
@@ -34,7 +33,12 @@ bool poll_for_cause(transport::WorkQueue& queue, bool receiving, Fault& fault) n
 
 }  // namespace
 
-void Courtesy::give_way() noexcept { sched_yield(); }
+// Not sched_yield: since Linux 6.18 a thread that yields beside other load waits for milliseconds (measured on 2 CPUs with two
+// busy threads beside: 40 round trips in 600 ms, against 2000 with this). A sleep keeps its claim to the CPU.
+void Courtesy::give_way() noexcept {
+  const std::timespec nap{.tv_sec = 0, .tv_nsec = 20'000};
+  (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
+}
 
 Fault fault_of(transport::WorkQueue& queue, std::span<const Completion> batch, bool receiving) noexcept {
   Fault fault{.what = Failure::completion, .code = 0, .receiving = receiving, .completion = batch.front()};

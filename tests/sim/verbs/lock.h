@@ -1,10 +1,10 @@
 /// Locks of the stand-in device: one inside a process, one between processes.
 #pragma once
-#include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 
 #include "proc.h"
 
@@ -18,13 +18,22 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// A spin lock of one process. Gives the CPU away after a while: on two cores the holder may be waiting for it.
+/// After so many looks at a lock (some 20 us) the CPU is given away: on few cores the holder may be waiting for it.
+inline constexpr unsigned kLooksBeforeNap = 1024;
+
+/// Sleeps some 20 us. Not sched_yield, after which Linux 6.18 keeps a thread waiting for milliseconds beside other load.
+inline void nap() noexcept {
+  const std::timespec time{.tv_sec = 0, .tv_nsec = 20'000};
+  (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+}
+
+/// A spin lock of one process.
 class Spinlock {
  public:
   void lock() noexcept {
     for (unsigned tries = 0; taken_.exchange(true, std::memory_order_acquire);) {
       while (taken_.load(std::memory_order_relaxed)) {
-        if (++tries % 128 == 0) sched_yield();
+        if (++tries % kLooksBeforeNap == 0) nap();
         cpu_relax();
       }
     }
@@ -61,7 +70,7 @@ class SharedLock {
   void wait(std::uint32_t holder) noexcept {
     for (unsigned tries = 1; holder != 0 && holder_.load(std::memory_order_relaxed) == holder; ++tries) {
       cpu_relax();
-      if (tries % 128 == 0) sched_yield();
+      if (tries % kLooksBeforeNap == 0) nap();
       if (tries % 4096 == 0 && process_start_time(holder) == 0) {
         holder_.compare_exchange_strong(holder, 0);
       }
