@@ -38,6 +38,8 @@ struct FlowResult {
   stats::ThroughputSummary summary;
   std::vector<stats::Interval> intervals;
   std::vector<results::TcpInfoSample> tcp_info;
+  std::uint64_t tcp_info_every_intervals = 1;
+  std::uint64_t tcp_info_limit_instants = 0;
   std::vector<results::ThreadUsage> threads;
   host::Fact<results::nanoseconds> softirq;
   std::string limiter;

@@ -121,6 +121,8 @@ FlowResult Flow::collect() {
     result.summary = recorder_.summary();
     result.intervals = recorder_.intervals();
     result.tcp_info = info_.samples(recorder_.window_begin());
+    result.tcp_info_every_intervals = info_.every();
+    result.tcp_info_limit_instants = info_.limit();
     result.drain = Clock::now() - window_closed_;
   }
   for (const auto& worker : workers_) {

@@ -34,14 +34,17 @@ void TcpInfoLog::take(Clock::time_point at) noexcept {
   instants_[kept_++] = latest_;
 }
 
+void TcpInfoLog::append(std::vector<results::TcpInfoSample>& out, const Instant& instant, Clock::time_point window_begin) {
+  for (std::size_t i = 0; i < instant.readings.size(); ++i) {
+    if (instant.readings[i].length == 0) continue;
+    out.push_back({static_cast<int>(i), instant.at - window_begin, tcp::fields(instant.readings[i])});
+  }
+}
+
 std::vector<results::TcpInfoSample> TcpInfoLog::samples(Clock::time_point window_begin) const {
   std::vector<results::TcpInfoSample> out;
-  for (std::size_t k = 0; k < kept_; ++k) {
-    for (std::size_t i = 0; i < descriptors_.size(); ++i) {
-      if (instants_[k].readings[i].length == 0) continue;
-      out.push_back({static_cast<int>(i), instants_[k].at - window_begin, tcp::fields(instants_[k].readings[i])});
-    }
-  }
+  for (std::size_t k = 0; k < kept_; ++k) append(out, instants_[k], window_begin);
+  if (kept_ > 0 && instants_[kept_ - 1].at != latest_.at) append(out, latest_, window_begin);
   return out;
 }
 

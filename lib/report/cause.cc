@@ -67,15 +67,16 @@ bool is_loss(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || starts_with(name, "roce_adp_retrans");
 }
 
-/// Retransmissions of all streams of the sending side, from the last TCP_INFO of each.
+/// Retransmissions of all streams of the sending side in the window: each stream's last TCP_INFO less its first.
 std::uint64_t tcp_retransmissions(const Measurement& measurement) {
   std::uint64_t most = 0;
   for (const SideResult& side : measurement.sides) {
-    std::map<int, std::uint64_t> last;
+    std::map<int, std::pair<std::uint64_t, std::uint64_t>> ends;
     for (const auto& sample : side.tcp_info)
-      if (auto found = sample.fields.find("total_retrans"); found != sample.fields.end()) last[sample.stream] = found->second;
+      if (auto found = sample.fields.find("total_retrans"); found != sample.fields.end())
+        ends.try_emplace(sample.stream, found->second, found->second).first->second.second = found->second;
     std::uint64_t sum = 0;
-    for (const auto& [stream, count] : last) sum += count;
+    for (const auto& [stream, counts] : ends) sum += counts.second - std::min(counts.first, counts.second);
     most = std::max(most, sum);
   }
   return most;
