@@ -1,8 +1,6 @@
 #include "bench/evaluate.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 
 #include "base/units.h"
 #include "host/differences.h"
@@ -34,17 +32,16 @@ rates::Flow flow_of(plan::Direction direction) {
   }
 }
 
-/// A whole number that a side reported as in effect; nothing if it did not.
-std::optional<int> setting(const Measurement& m, const std::string& key) {
-  for (const auto& side : m.sides) {
-    auto found = side.settings.find(key);
-    if (found == side.settings.end()) continue;
-    int value = 0;
-    const auto& text = found->second;
-    if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc()) return value;
-  }
-  return std::nullopt;
+/// The smaller of what both sides report as in effect; nothing if neither does.
+std::optional<int> smaller(const Measurement& m, std::optional<int> results::SideResult::* figure) {
+  std::optional<int> out;
+  for (const auto& side : m.sides)
+    if (side.*figure) out = std::min(out.value_or(*(side.*figure)), *(side.*figure));
+  return out;
 }
+
+/// A limit of a plan, in which 0 means none.
+std::optional<double> asked(double gbit_per_s) { return gbit_per_s > 0 ? std::optional(gbit_per_s) : std::nullopt; }
 
 std::optional<double> user_rate(const ClientOptions& options) {
   if (options.link_gbit_per_s.empty()) return std::nullopt;
@@ -66,11 +63,12 @@ rates::Expectation expect_rdma(const Measurement& m, const Record& record, const
   rates::RdmaQuestion question;
   question.operation = operation_of(m.plan.operation);
   question.message_bytes = m.plan.message_bytes;
-  question.path_mtu_bytes = setting(m, "mtu_bytes");
+  question.path_mtu_bytes = smaller(m, &results::SideResult::path_mtu_bytes);
   question.flow = flow_of(m.plan.direction);
   question.qps = m.plan.rdma.qps * m.plan.threads;
   question.grh = paths.client.gid_index.has_value();
   question.message_rate = m.plan.metric == plan::Metric::rate;
+  question.asked_gbit_per_s = asked(m.plan.rdma.rate_limit_gbit_per_s);
   return rates::expect_rdma(question, end(0, paths.client), end(1, paths.server));
 }
 
@@ -86,6 +84,8 @@ rates::Expectation expect_tcp(const Measurement& m, const Record& record, const 
   question.ipv6 = session.endpoints().peer_address.find(':') != std::string::npos;
   question.flow = flow_of(m.plan.direction);
   question.streams = m.plan.streams;
+  question.mss_bytes = smaller(m, &results::SideResult::mss_bytes);
+  question.asked_gbit_per_s = asked(m.plan.tcp.pacing_gbit_per_s);
   return rates::expect_tcp(question, end(0, paths.client), end(1, paths.server));
 }
 

@@ -167,6 +167,7 @@ void TcpEngine::describe(results::SideResult& result) const {
   result.placement.numa_node = cpus_.numa_node;
   result.choices.push_back(cpus_.reason);
   result.settings = links_.settings;
+  result.mss_bytes = links_.mss_bytes;
   result.settings["wait"] = plan::name_of(wait_of(plan_, ping_ ? tcp::StreamRole::round_trip : tcp::StreamRole::to_server));
   if (ping_ && plan_.load_rate_per_s > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", plan_.load_rate_per_s);
   if (to_server_ || to_client_) {

@@ -53,8 +53,9 @@ void add(TcpLinks& links, const plan::Plan& plan, Side side, StreamName name, Un
   tcp::apply_connected(fd.get(), settings);
   tcp::limit_blocking(fd.get(), kBlockingLimit);
   auto in_effect = tcp::read_back(fd.get(), settings);
-  if (name.role == StreamRole::round_trip && wanted_streams(plan).size() > 1) in_effect.erase("no_delay");
-  merge_settings(links.settings, in_effect);
+  if (name.role == StreamRole::round_trip && wanted_streams(plan).size() > 1) in_effect.settings.erase("no_delay");
+  merge_settings(links.settings, in_effect.settings);
+  links.mss_bytes = std::min(links.mss_bytes.value_or(in_effect.mss_bytes), in_effect.mss_bytes);
   const bool zerocopy = plan.tcp.zerocopy && name.role != StreamRole::round_trip;
   auto stream = std::make_unique<tcp::TcpStream>(std::move(fd), blocking_of(plan, name.role), zerocopy);
   switch (name.role) {

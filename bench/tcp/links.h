@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct TcpLinks {
   Streams to_client;                            ///< the server sends
   std::unique_ptr<tcp::TcpStream> round_trip;   ///< latency only
   std::map<std::string, std::string> settings;  ///< read back, units in the keys; values that differ between streams stand side by side
+  std::optional<int> mss_bytes;                 ///< read back: the smallest of all connections
   tcp::Strangers strangers;                     ///< server only
 };
 

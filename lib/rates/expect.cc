@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kBestMtu = 4096;
 constexpr int kUsualMaxPayload = 256;   // what servers of the last ten years set; only used where the register cannot be read
+constexpr int kPacedHeader = 14;        // Ethernet's, which the fq qdisc counts with the IP packet (qdisc_pkt_len_init, Linux 6.1)
 constexpr const char* kPcieSource = "PCIe line coding and TLP sizes (PCI Express Base Specification)";
 
 /// How a host's PCIe links are used: by the sender's NIC reading memory, by the receiver's writing it, or both.
@@ -163,6 +164,14 @@ PacketFormat format_of(const RdmaQuestion& question, const RdmaEnd& end, Expecta
   return {Wire::roce_v2, false, !ipv4, question.vlan};
 }
 
+/// Makes the packets as short as `mss_bytes` has them, and says what they rest on: "MTU 1500", "MSS 524".
+std::string shorten_to_mss(TcpFormat& format, std::optional<int> mss_bytes) {
+  const int missing = tcp_payload_bytes(format) - mss_bytes.value_or(tcp_payload_bytes(format));
+  if (missing <= 0) return fmt::format("MTU {}", format.mtu_bytes);
+  format.mtu_bytes -= missing;
+  return fmt::format("MSS {}", *mss_bytes);
+}
+
 std::string software_reason(const RdmaEnd& client, const RdmaEnd& server) {
   for (const RdmaEnd* end : {&client, &server}) {
     if (end->device.software && !end->device.simulated) return fmt::format("software device ({} on {})", end->device.name, end->host);
@@ -203,6 +212,20 @@ std::optional<double> add_port_terms(Expectation& out, const RdmaQuestion& quest
   return slower;
 }
 
+/// The limit that the plan set itself. It counts payload; where the kernel may count headers as well, `payload_share` of it
+/// is safe to expect.
+void add_asked_term(Expectation& out, std::optional<double> asked_gbit_per_s, const std::string& what, double payload_share, const std::string& share_formula) {
+  if (!asked_gbit_per_s) return;
+  Term term;
+  term.name = fmt::format("{} {:g} Gb/s as asked", what, *asked_gbit_per_s);
+  term.gbit_per_s = *asked_gbit_per_s * payload_share;
+  term.formula = fmt::format("{:g} Gb/s{}", *asked_gbit_per_s, share_formula);
+  term.source = "the plan: the limit of each sending side, over all its flows";
+  term.kind = TermKind::asked;
+  if (payload_share < 1) term.at_most_gbit_per_s = *asked_gbit_per_s;
+  out.terms.push_back(std::move(term));
+}
+
 void add_better_mtu(Expectation& out, Message message, double rate) {
   if (message.path_mtu_bytes >= kBestMtu) return;
   const int actual = message.path_mtu_bytes;
@@ -237,6 +260,7 @@ Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, con
   if (slower) add_better_mtu(out, message, *slower);
   add_pcie_terms(out, paths_of(client), client.host, traffic_of(question.flow, true), question.qps);
   add_pcie_terms(out, paths_of(server), server.host, traffic_of(question.flow, false), question.qps);
+  add_asked_term(out, question.asked_gbit_per_s, "rate limit", 1, " of payload");
   out.wire_limit_only = question.message_rate || atomic || question.message_bytes < kSmallMessageBytes;
   if (out.reason.empty()) find_limit(out);
   return out;
@@ -247,8 +271,9 @@ Expectation expect_tcp(const TcpQuestion& question, const TcpEnd& client, const 
   std::optional<int> mtu = question.mtu_bytes;
   if (!mtu && client.netdev.mtu_bytes && server.netdev.mtu_bytes) mtu = std::min(*client.netdev.mtu_bytes, *server.netdev.mtu_bytes);
   if (!mtu) return none(fmt::format("MTU of {} on {} or of {} on {} unknown", client.netdev.name, client.host, server.netdev.name, server.host));
-  const TcpFormat format{*mtu, question.ipv6, question.vlan};
+  TcpFormat format{*mtu, question.ipv6, question.vlan};
   if (tcp_payload_bytes(format) <= 0) return none(fmt::format("an MTU of {} has no room for TCP", *mtu));
+  const std::string packets = shorten_to_mss(format, question.mss_bytes);
   for (const TcpEnd* end : {&client, &server}) {
     const host::Fact<LinkRate> rate = link_rate(*end, question.streams);
     if (!rate) {
@@ -257,13 +282,16 @@ Expectation expect_tcp(const TcpQuestion& question, const TcpEnd& client, const 
     }
     Term term = link_term(*rate, tcp_efficiency(format), end->host, end->netdev.name);
     term.name = fmt::format("link {} of {} on {}", (*rate).name, end->netdev.name, end->host);
-    term.formula = fmt::format("{:.6g} Gb/s x {} (MTU {}, {}, timestamps)", (*rate).gbit_per_s, tcp_formula(format), *mtu,
+    term.formula = fmt::format("{:.6g} Gb/s x {} ({}, {}, timestamps)", (*rate).gbit_per_s, tcp_formula(format), packets,
                                question.ipv6 ? "IPv6" : "IPv4");
     term.source = fmt::format("{}; Ethernet 38, IP {}, TCP 32 per frame", (*rate).source, question.ipv6 ? 40 : 20);
     out.terms.push_back(std::move(term));
   }
   add_pcie_terms(out, paths_of(client), client.host, traffic_of(question.flow, true), question.streams);
   add_pcie_terms(out, paths_of(server), server.host, traffic_of(question.flow, false), question.streams);
+  const int paced_bytes = format.mtu_bytes + kPacedHeader;
+  add_asked_term(out, question.asked_gbit_per_s, "pacing", static_cast<double>(tcp_payload_bytes(format)) / paced_bytes,
+                 fmt::format(" x {} / {}, where frames are paced", tcp_payload_bytes(format), paced_bytes));
   if (out.reason.empty()) find_limit(out);
   return out;
 }

@@ -69,24 +69,29 @@ struct RdmaQuestion {
   bool grh = false;                         ///< InfiniBand: a GID index is in use
   bool vlan = false;
   bool message_rate = false;                ///< the figure is messages, not bytes
+  std::optional<double> asked_gbit_per_s{}; ///< payload that each sending side was limited to, all QPs together; empty: no limit
 };
 
 /// The upper bound of `question` between two ends: port of each, and each PCIe link on each host's way, by name. Of a bond the
 /// links of all slaves count, each with the share of the traffic that crosses it: a link that two ports of one card share, whole.
-/// No expectation (with the reason) for software devices and unknown links. Simulated devices are computed like real
+/// What the plan limited itself to is a term like the others. No expectation (with the reason) for software devices and unknown links. Simulated devices are computed like real
 /// ones; whether that judges anything is the report's decision.
 Expectation expect_rdma(const RdmaQuestion& question, const RdmaEnd& client, const RdmaEnd& server);
 
 /// What a TCP stream measurement is about.
 struct TcpQuestion {
   std::optional<int> mtu_bytes{};             ///< empty: the smaller MTU of both interfaces
+  std::optional<int> mss_bytes{};             ///< read back; a segment shorter than the MTU has room for costs its headers more often
   bool ipv6 = false;
   bool vlan = false;
   Flow flow = Flow::to_server;
   int streams = 1;
+  std::optional<double> asked_gbit_per_s{};   ///< pacing of each sending side, all streams together; empty: none
 };
 
-/// The upper bound of TCP payload between two ends: link of each after headers with timestamps, and PCIe of each.
+/// The upper bound of TCP payload between two ends: link of each after headers with timestamps, PCIe of each, and the pacing
+/// asked for. What the kernel paces is payload where TCP does it itself, frames where the fq qdisc does: the latter is what is
+/// safe to expect, the former the most that is possible (tcp_update_skb_after_send and fq_dequeue, Linux 6.1).
 Expectation expect_tcp(const TcpQuestion& question, const TcpEnd& client, const TcpEnd& server);
 
 /// A link described by hand, for `railgauge rates`.

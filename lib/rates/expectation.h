@@ -6,8 +6,8 @@
 
 namespace railgauge::rates {
 
-/// What a term bounds: a network link with its port, or a PCIe link of a host.
-enum class TermKind { link, pcie };
+/// What a term bounds: a network link with its port, a PCIe link of a host, or the plan itself, by a limit it asked for.
+enum class TermKind { link, pcie, asked };
 
 /// One upper bound on what a path can carry, in payload bits. `name` is for people: what decides is in the other members.
 struct Term {
@@ -32,9 +32,11 @@ struct Expectation {
   std::string reason;                   ///< why there is no expectation ("software device", "link rate unknown"); else empty
   bool wire_limit_only = false;         ///< message rate, not bandwidth, is likely to bind (rate metric, small messages): an upper bound, no criterion
   std::vector<std::string> notes;       ///< what had to be assumed or could not be read, one sentence each
-  std::optional<double> gbit_per_s() const {
-    return limiting ? std::optional<double>(terms[*limiting].gbit_per_s) : std::nullopt;
-  }
+  /// The smallest term; null when there is none.
+  const Term* limit() const { return limiting && *limiting < terms.size() ? &terms[*limiting] : nullptr; }
+  std::optional<double> gbit_per_s() const { return limit() ? std::optional(limit()->gbit_per_s) : std::nullopt; }
+  /// The limit that the plan asked for is smaller than what the path can carry.
+  bool is_as_asked() const { return limit() && limit()->kind == TermKind::asked; }
   /// What no run can exceed: the smallest of the terms at their best. Absent when there is no expectation.
   std::optional<double> at_most_gbit_per_s() const;
   bool operator==(const Expectation&) const = default;

@@ -34,11 +34,6 @@ bool any_side(const Measurement& measurement, bool results::SideResult::* flag) 
   return std::any_of(measurement.sides.begin(), measurement.sides.end(), [&](const results::SideResult& side) { return side.*flag; });
 }
 
-std::string limiting_name(const Measurement& measurement) {
-  const rates::Expectation& expectation = measurement.expectation;
-  return expectation.limiting && *expectation.limiting < expectation.terms.size() ? expectation.terms[*expectation.limiting].name : std::string();
-}
-
 Verdict& say(Verdict& verdict, VerdictWord word, std::string cause) {
   verdict.word = word;
   verdict.cause = std::move(cause);
@@ -186,9 +181,11 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
     return;
   }
   if (verdict.criterion != "user" && share_of_most(measurement, verdict) > thresholds.above_fraction) {
+    const double percent = 100 * share_of_most(measurement, verdict);
     say(verdict, VerdictWord::inconclusive,
-        fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says",
-                    100 * share_of_most(measurement, verdict)));
+        measurement.expectation.is_as_asked()
+            ? fmt::format("{:.1f} % of the limit asked for, which was not kept: the figure says nothing of the link", percent)
+            : fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says", percent));
     return;
   }
   if (excuse_one_flow(measurement, record, verdict)) return;
@@ -271,7 +268,7 @@ Verdict judge(const Measurement& measurement, const Record& record, const Thresh
   verdict.criterion = "none";
   if (measurement.plan.metric != plan::Metric::latency) {
     verdict.unit = "Gbit/s";
-    verdict.limiting_term = limiting_name(measurement);
+    if (const rates::Term* limit = measurement.expectation.limit()) verdict.limiting_term = limit->name;
   }
   if (judge_outcome(measurement, verdict)) {
     if (measurement.error && !mismatch_text(measurement)) judge_gids(measurement, record, verdict);

@@ -92,7 +92,8 @@ Verdict met_by_all(const Record& record, std::size_t judged) {
     out = smallest->verdict;
     out.remedies = std::move(remedies);
     std::string count = judged == 1 ? "the judged measurement reaches" : fmt::format("all {} judged measurements reach", judged);
-    out.cause = fmt::format("{} what the link should carry{}{}", count, limit.empty() ? "" : "; ", limit);
+    const char* what = smallest->expectation.is_as_asked() ? "the rate asked for, which is less than the link should carry" : "what the link should carry";
+    out.cause = fmt::format("{} {}{}{}", count, what, limit.empty() ? "" : "; ", limit);
   }
   return out;
 }

@@ -172,10 +172,6 @@ host::Fact<rates::LinkRate> own_rate(const Port& at, const Measurement& measurem
   return rates::link_rate(end, measurement.plan.rdma.qps * measurement.plan.threads);
 }
 
-const rates::Term* limiting_term(const rates::Expectation& expectation) {
-  return expectation.limiting && *expectation.limiting < expectation.terms.size() ? &expectation.terms[*expectation.limiting] : nullptr;
-}
-
 /// The smallest term about a port: what the link would carry were it not for the slot.
 const rates::Term* port_term(const rates::Expectation& expectation) {
   const rates::Term* smallest = nullptr;
@@ -198,7 +194,7 @@ std::string gid_remedy(const Port& at, const SideResult& side, const host::Gid& 
 }  // namespace
 
 Cause cause_in_port_rate(const Measurement& measurement, const Record& record) {
-  const rates::Term* limit = limiting_term(measurement.expectation);
+  const rates::Term* limit = measurement.expectation.limit();
   if (!limit || !limit->given_by_user) return {};
   for (const Port& at : ports_of(measurement, record)) {
     const auto own = own_rate(at, measurement);
@@ -226,8 +222,8 @@ Cause cause_in_gids(const Measurement& measurement, const Record& record) {
 
 Cause cause_of_low_expectation(const Measurement& measurement, const Record& record) {
   const rates::Expectation& expectation = measurement.expectation;
-  const rates::Term* limit = limiting_term(expectation);
-  if (!limit) return {};
+  const rates::Term* limit = expectation.limit();
+  if (!limit || expectation.is_as_asked()) return {};
   if (limit->kind == rates::TermKind::link)
     if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
   const rates::Term* port = port_term(expectation);

@@ -10,7 +10,7 @@ void describe(results::Io& io, Term& term) {
   io.field("formula", term.formula);
   io.field("source", term.source);
   io.field("informational", term.informational);
-  io.word("kind", term.kind, {{TermKind::link, "link"}, {TermKind::pcie, "pcie"}});
+  io.word("kind", term.kind, {{TermKind::link, "link"}, {TermKind::pcie, "pcie"}, {TermKind::asked, "asked"}});
   io.field("host", term.host);
   io.field("address", term.address);
   io.field("given_by_user", term.given_by_user);

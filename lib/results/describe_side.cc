@@ -112,6 +112,8 @@ void describe(Io& io, SideResult& side) {
   io.field("placement", side.placement);
   io.field("choices", side.choices);
   io.field("settings", side.settings);
+  io.field("path_mtu_bytes", side.path_mtu_bytes, 1);
+  io.field("mss_bytes", side.mss_bytes, 1);
   io.field("simulated", side.simulated);
   io.field("software_device", side.software_device);
   io.field("sent", side.sent);

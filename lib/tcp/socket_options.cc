@@ -132,15 +132,14 @@ void apply_connected(int fd, const SocketSettings& settings) {
   if (settings.no_delay) set(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 }
 
-std::map<std::string, std::string> read_back(int fd, const SocketSettings& settings) {
-  std::map<std::string, std::string> out;
+SocketReadBack read_back(int fd, const SocketSettings& settings) {
+  SocketReadBack in_effect{.mss_bytes = get<int>(fd, IPPROTO_TCP, TCP_MAXSEG, "TCP_MAXSEG")};
+  if (settings.mss_bytes) check_mss(in_effect.mss_bytes, *settings.mss_bytes);
+  auto& out = in_effect.settings;
   out["congestion"] = get_text(fd, IPPROTO_TCP, TCP_CONGESTION, "TCP_CONGESTION");
   if (settings.congestion && out["congestion"] != *settings.congestion) {
     throw congestion_error(*settings.congestion, fmt::format("\"{}\"", out["congestion"]));
   }
-  const int mss = get<int>(fd, IPPROTO_TCP, TCP_MAXSEG, "TCP_MAXSEG");
-  if (settings.mss_bytes) check_mss(mss, *settings.mss_bytes);
-  out["mss_bytes"] = std::to_string(mss);
   read_back_buffers(fd, settings, out);
   read_back_pacing(fd, settings, out);
   const bool no_delay = get<int>(fd, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY") != 0;
@@ -153,7 +152,7 @@ std::map<std::string, std::string> read_back(int fd, const SocketSettings& setti
   }
   if (settings.zerocopy && get<int>(fd, SOL_SOCKET, SO_ZEROCOPY, "SO_ZEROCOPY") == 0) throw not_taken("SO_ZEROCOPY", "on", "off", "needs Linux 4.14");
   out["zerocopy"] = settings.zerocopy ? "true" : "false";
-  return out;
+  return in_effect;
 }
 
 namespace {

@@ -25,10 +25,16 @@ void apply(int fd, const SocketSettings& settings);
 /// Applies what belongs to one connected socket alone: pacing and TCP_NODELAY. Throws Error{system}.
 void apply_connected(int fd, const SocketSettings& settings);
 
+/// What a connected socket reports of itself.
+struct SocketReadBack {
+  int mss_bytes = 0;                            ///< TCP_MAXSEG: payload of a full segment, TCP options off
+  std::map<std::string, std::string> settings{};  ///< the others, units in the keys: "congestion", "sndbuf_bytes", "rcvbuf_bytes" (as the kernel
+                                                ///< reports them, twice the usable size), "pacing_bytes_per_s", "no_delay", "interface", "zerocopy"
+};
+
 /// Reads every setting of a connected socket back and compares. Throws Error{system} naming option, wanted and found
-/// for one that did not take. Returns what is in effect, units in the keys: "congestion", "mss_bytes", "sndbuf_bytes",
-/// "rcvbuf_bytes" (as the kernel reports them, twice the usable size), "pacing_bytes_per_s", "no_delay", "interface", "zerocopy".
-std::map<std::string, std::string> read_back(int fd, const SocketSettings& settings);
+/// for one that did not take.
+SocketReadBack read_back(int fd, const SocketSettings& settings);
 
 /// What the kernel reports now for SO_SNDBUF and SO_RCVBUF: with auto-tuning they grow during a run. Empty on failure.
 std::optional<std::uint64_t> send_buffer_bytes(int fd) noexcept;

@@ -153,7 +153,8 @@ SideResult rdma_side(const std::string& role, const std::string& host) {
   out.placement.cpus = {32};
   out.placement.numa_node = 1;
   out.choices = {"mlx5_2 port 1: its interface eth2 holds the address of the control connection", "GID 3: RoCE v2 of that address"};
-  out.settings = {{"qp_inline_bytes", "0"}, {"path_mtu_bytes", "4096"}};
+  out.settings = {{"qp_inline_bytes", "0"}};
+  out.path_mtu_bytes = 4096;
   out.softirq = host::Fact<nanoseconds>::of(nanoseconds(1'200'000));
   out.threads = {{32, milliseconds(998), milliseconds(2), seconds(1), 1, 3}};
   out.threads.front().run_queue_wait = host::Fact<nanoseconds>::of(nanoseconds(740'000));
@@ -167,9 +168,13 @@ SideResult tcp_side(const std::string& role, const std::string& host) {
   out.placement = {};
   out.placement.interface = "eth2";
   out.choices = {"eth2: holds the address of the control connection"};
-  out.settings = {{"congestion", "cubic"}, {"mss_bytes", "8948"}};
+  out.settings = {{"congestion", "cubic"}};
+  out.path_mtu_bytes.reset();
+  out.mss_bytes = 8948;
   out.counters = {{"eth2/statistics", "rx_missed_errors", host::Fact<std::uint64_t>::of(5), host::Fact<std::uint64_t>::missing("ENOENT"), host::Fact<std::uint64_t>::missing("ENOENT"), false}};
   out.tcp_info = {{0, milliseconds(100), {{"rtt_us", 61}, {"snd_cwnd", 212}, {"total_retrans", 4}}}};
+  out.tcp_info_every_intervals = 1;
+  out.tcp_info_limit_instants = 100;
   return out;
 }
 
@@ -282,6 +287,8 @@ Record mtu_marginal_and_dirty() {
   set_ports(small_mtu, kPort1024, "400 Gb/s x 65536 / (65536 + 64 x 82 + 16)");
   small_mtu.terms.push_back(term("ports with path MTU 4096 instead of 1024", kPort4096, "400 Gb/s x 65536 / (65536 + 16 x 82 + 16)", true));
   out.measurements = {bandwidth(with_qps(kWrite, 8), 369.1, small_mtu), bandwidth(with_qps(kRead, 8), 368.7, small_mtu), bandwidth(with_qps(kBoth, 8), 365.0, small_mtu)};
+  for (Measurement& m : out.measurements)
+    for (SideResult& side : m.sides) side.path_mtu_bytes = 1024;
   out.measurements[1].sides[0].counters.push_back({"mlx5_2/1/counters", "symbol_error", host::Fact<std::uint64_t>::of(11), host::Fact<std::uint64_t>::of(14), host::Fact<std::uint64_t>::of(3), false});
   out.measurements[2].sides[1].verification = results::Verification{1'048'576, 4096, 8192, 0x5a, 0x00, 16, 70'458, "the last message in each slot"};
   return out;

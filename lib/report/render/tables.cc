@@ -26,11 +26,9 @@ class Letters {
     auto at = std::find_if(terms_.begin(), terms_.end(), [&](const rates::Term& term) { return term.name == verdict.limiting_term; });
     auto index = static_cast<std::size_t>(at - terms_.begin());
     if (at == terms_.end()) {
-      bool known = expectation.limiting && *expectation.limiting < expectation.terms.size();
-      terms_.push_back(known ? expectation.terms[*expectation.limiting] : rates::Term{});
+      terms_.push_back(expectation.limit() ? *expectation.limit() : rates::Term{});
       terms_.back().name = verdict.limiting_term;
-    } else if (expectation.limiting && *expectation.limiting < expectation.terms.size() &&
-               expectation.terms[*expectation.limiting].formula != at->formula) {
+    } else if (expectation.limit() && expectation.limit()->formula != at->formula) {
       varies_.push_back(index);
     }
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

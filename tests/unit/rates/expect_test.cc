@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "rates/latency.h"
 #include "rates/overview.h"
 #include "unit/rates/ends.h"
 
@@ -215,6 +214,39 @@ TEST(ExpectRdma, IsOnlyAWireLimitForSmallMessagesAndRates) {
   EXPECT_NEAR(*expect_rdma({.message_bytes = 64}, end, end).gbit_per_s(), 39.5, 0.05);
 }
 
+TEST(ExpectRdma, ExpectsNoMoreThanThePlanAskedFor) {
+  // --rate-limit 10G is of each side, whatever its QPs: 10 of a link that carries 98.04. A limit above the link limits nothing.
+  const RdmaEnd end = roce_end("hostA", 100, 4096);
+  const Expectation slow = expect_rdma({.message_bytes = kMebibyte, .qps = 8, .asked_gbit_per_s = 10}, end, end);
+  EXPECT_NEAR(*slow.gbit_per_s(), 10, 1e-9);
+  EXPECT_TRUE(slow.is_as_asked());
+  EXPECT_EQ(slow.limit()->name, "rate limit 10 Gb/s as asked");
+  const Expectation fast = expect_rdma({.message_bytes = kMebibyte, .qps = 8, .asked_gbit_per_s = 200}, end, end);
+  EXPECT_NEAR(*fast.gbit_per_s(), 98.04, 0.005);
+  EXPECT_FALSE(fast.is_as_asked());
+}
+
+TEST(ExpectTcp, ExpectsNoMoreThanThePacingAskedFor) {
+  // --pacing 10G over all streams. Where the fq qdisc paces, frames of 14 + 1500 B carry 1448 B: 10 x 1448 / 1514 = 9.564.
+  const TcpEnd end{"hostA", netdev_of("ens1", 100, 1500), {}, std::nullopt};
+  const Expectation e = expect_tcp({.streams = 8, .asked_gbit_per_s = 10}, end, end);
+  EXPECT_NEAR(*e.gbit_per_s(), 9.564, 0.0005);
+  EXPECT_NEAR(*e.at_most_gbit_per_s(), 10, 1e-9);
+  EXPECT_EQ(e.limit()->name, "pacing 10 Gb/s as asked");
+}
+
+TEST(ExpectTcp, RestsOnTheMssReadBack) {
+  // --mss 536 leaves 524 beside the timestamps: 524 / (524 + 12 + 20 + 20 + 38) = 524 / 614 of 100 Gb/s.
+  const TcpEnd end{"hostA", netdev_of("ens1", 100, 9000), {}, std::nullopt};
+  const Expectation e = expect_tcp({.mss_bytes = 524, .streams = 8}, end, end);
+  EXPECT_NEAR(*e.gbit_per_s(), 85.342, 0.0005);
+  EXPECT_NE(e.limit()->formula.find("524 / 614 (MSS 524, IPv4"), std::string::npos) << e.limit()->formula;
+  // 9000 - 20 - 32 = 8948 is what the MTU has room for; without timestamps the kernel reports 8960, which changes nothing.
+  const double full = *expect_tcp({.streams = 8}, end, end).gbit_per_s();
+  EXPECT_NEAR(*expect_tcp({.mss_bytes = 8948, .streams = 8}, end, end).gbit_per_s(), full, 1e-9);
+  EXPECT_NEAR(*expect_tcp({.mss_bytes = 8960, .streams = 8}, end, end).gbit_per_s(), full, 1e-9);
+}
+
 TEST(ExpectTcp, TakesTheSmallerMtuAndTheSlowerLink) {
   const TcpEnd a{"hostA", netdev_of("ens1", 100, 9000), {}, std::nullopt}, b{"hostB", netdev_of("ens5", 25, 1500), {}, std::nullopt};
   const Expectation e = expect_tcp({}, a, b);
@@ -260,14 +292,6 @@ TEST(Overview, HasEveryLinkAtEveryMtu) {
         EXPECT_LT(gbit_per_s, row.data_gbit_per_s) << row.link << bytes;
       }
     }
-  }
-}
-
-TEST(LatencyReference, NamesSourceAndConvention) {
-  for (const LatencyFigure& figure : latency_reference()) {
-    EXPECT_GT(figure.microseconds, 0);
-    EXPECT_NE(std::string(figure.source), "");
-    EXPECT_TRUE(std::string(figure.convention) == "half round trip" || std::string(figure.convention) == "full round trip");
   }
 }
 

@@ -42,6 +42,36 @@ TEST(Judge, AsksToExplainWhatALinkCannotCarry) {
   EXPECT_THAT(verdict.cause, HasSubstr("102.1 % of what the link can carry"));
 }
 
+/// 8 QPs limited to 10 Gbit/s on that link.
+Measurement limited_at(double mean_gbit_per_s) {
+  Measurement m = write_at(mean_gbit_per_s);
+  rates::Term asked;
+  asked.name = "rate limit 10 Gb/s as asked";
+  asked.gbit_per_s = 10;
+  asked.kind = rates::TermKind::asked;
+  m.expectation.terms.push_back(asked);
+  m.expectation.limiting = 1;
+  return m;
+}
+
+TEST(Judge, DoesNotBlameALinkForTheLimitAskedFor) {
+  Verdict verdict = judge(limited_at(9.98), Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::met);
+  EXPECT_EQ(verdict.limiting_term, "rate limit 10 Gb/s as asked");
+  EXPECT_NEAR(*verdict.fraction, 0.998, 1e-9);
+  EXPECT_EQ(judge(limited_at(7), Record{}).word, VerdictWord::below);
+  verdict = judge(limited_at(10.3), Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::inconclusive);
+  EXPECT_THAT(verdict.cause, HasSubstr("103.0 % of the limit asked for"));
+}
+
+TEST(Judge, DoesNotClaimTheLinkWhereALimitWasAskedFor) {
+  Record record;
+  record.measurements = {limited_at(9.98)};
+  record.measurements[0].verdict = judge(record.measurements[0], record);
+  EXPECT_EQ(overall(record).cause, "the judged measurement reaches the rate asked for, which is less than the link should carry");
+}
+
 TEST(Judge, LetsFewFlowsOverABondBeFasterThanOneSlave) {
   // 2 x 200G, two QPs: 196.07 through one slave, 392.14 through both (link-rates.md 2.3); 372 is 190 % of what is safe to expect.
   Measurement m = write_at(372);
