@@ -83,7 +83,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("messages_inline", source.group.messages_inline());
   put("post_batch", g.post_batch);
   put("signal_every", g.signal_every);
-  if (source.offer.gid_index) put("gid_index", *source.offer.gid_index);
+  if (source.offer.gid_index >= 0) put("gid_index", source.offer.gid_index);
   put("connected_by", source.device.iwarp() || source.plan.rdma.connect == plan::ConnectBy::rdma_cm ? "rdma_cm" : "socket");
   put("service_level", source.plan.rdma.service_level);
   put("traffic_class", source.plan.rdma.traffic_class);
