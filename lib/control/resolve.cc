@@ -56,6 +56,8 @@ void run(HeldLookup lookup) {
   addrinfo hints = stream_hints(AI_ADDRCONFIG);
   addrinfo* list = nullptr;
   lookup->code = ::getaddrinfo(lookup->host.c_str(), lookup->service.c_str(), &hints, &list);
+  // A bare container has no /etc/hosts, and yet localhost is loopback and nothing else (RFC 6761, 6.3).
+  if (lookup->code != 0 && lookup->host == "localhost") lookup->code = ::getaddrinfo(nullptr, lookup->service.c_str(), &hints, &list);
   lookup->system_error = errno;
   lookup->result.reset(list);
   lookup->has_result.store(true, std::memory_order_release);

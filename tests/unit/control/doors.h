@@ -41,6 +41,8 @@ struct PlainListener {
     if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(fd.get(), 8) != 0) throw system_error("listen", errno);
     ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
     port = ntohs(address.sin_port);
+    timeval limit{10, 0};  // of accept: a client that never comes fails a test and does not hold it up
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
   UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::uint16_t port = 0;
