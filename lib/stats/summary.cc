@@ -59,8 +59,8 @@ void fill_order_statistics(ThroughputSummary& out, std::vector<double> sorted) {
     return Value::missing(fmt::format("{} whole intervals; p{:g} needs {}", sorted.size(), percent, needed));
   };
   out.min_gbit_per_s = Value::of(sorted.front());
-  out.p1_gbit_per_s = low_percentile(1, 100);
-  out.p5_gbit_per_s = low_percentile(5, 20);
+  out.p1_gbit_per_s = low_percentile(1, 101);
+  out.p5_gbit_per_s = low_percentile(5, 21);
   out.median_gbit_per_s = Value::of(median_of(sorted));
   out.max_gbit_per_s = Value::of(sorted.back());
 }

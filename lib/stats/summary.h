@@ -28,7 +28,7 @@ inline LatencySummary latency_summary(const LatencyRecorder& recorder) {
 /// Summary of a bandwidth or rate measurement. Warm-up intervals are ignored. Minimum, percentiles, median, confidence
 /// and steadiness rest on whole intervals only (true length at least half of `nominal`); the mean is bytes over time of
 /// `totals`, or without them of all measured intervals from the begin of the first to the end of the last.
-/// p1 needs 100 whole intervals and p5 needs 20: below, they would only repeat the minimum.
+/// p1 needs 101 whole intervals and p5 needs 21: with fewer the nearest rank is the first, which is the minimum.
 ThroughputSummary throughput_summary(std::span<const Interval> intervals, nanoseconds nominal,
                                      const std::optional<Totals>& totals = std::nullopt);
 

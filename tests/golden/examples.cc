@@ -115,8 +115,8 @@ stats::ThroughputSummary throughput(double mean, std::uint64_t message_bytes) {
   out.elapsed = seconds(1);
   out.mean_gbit_per_s = Value::of(mean);
   out.min_gbit_per_s = Value::of(mean * 0.998);
-  out.p1_gbit_per_s = Value::missing("10 whole intervals; p1 needs 100");
-  out.p5_gbit_per_s = Value::missing("10 whole intervals; p5 needs 20");
+  out.p1_gbit_per_s = Value::missing("10 whole intervals; p1 needs 101");
+  out.p5_gbit_per_s = Value::missing("10 whole intervals; p5 needs 21");
   out.median_gbit_per_s = Value::of(mean * 1.0005);
   out.max_gbit_per_s = Value::of(mean * 1.002);
   out.ci95_half_width_gbit_per_s = Value::of(mean * 0.001);
@@ -172,7 +172,8 @@ SideResult tcp_side(const std::string& role, const std::string& host) {
   out.path_mtu_bytes.reset();
   out.mss_bytes = 8948;
   out.counters = {{"eth2/statistics", "rx_missed_errors", host::Fact<std::uint64_t>::of(5), host::Fact<std::uint64_t>::missing("ENOENT"), host::Fact<std::uint64_t>::missing("ENOENT"), false}};
-  out.tcp_info = {{0, milliseconds(100), {{"rtt_us", 61}, {"snd_cwnd", 212}, {"total_retrans", 4}}}};
+  out.tcp_info = {{0, milliseconds(0), {{"rtt_us", 58}, {"snd_cwnd", 198}, {"total_retrans", 7}}},
+                  {0, milliseconds(1000), {{"rtt_us", 61}, {"snd_cwnd", 212}, {"total_retrans", 11}}}};
   out.tcp_info_every_intervals = 1;
   out.tcp_info_limit_instants = 100;
   return out;

@@ -144,14 +144,14 @@ TEST(RenderText, TakesACauseOfAnyLength) {
 TEST(RenderText, ShowsTheLowEndOfTheIntervals) {
   auto record = golden::example("check-met");
   stats::ThroughputSummary& long_run = *record.measurements[1].throughput;
-  long_run.whole_intervals = 100;
+  long_run.whole_intervals = 101;
   long_run.min_gbit_per_s = stats::Value::of(361.24);
   long_run.p1_gbit_per_s = stats::Value::of(362.5);
   long_run.p5_gbit_per_s = stats::Value::of(388.1);
   std::string text = render_text(record);
-  EXPECT_THAT(text, HasSubstr("✓ met\n    100 intervals of 100 ms, Gbit/s: lowest 361.2, p1 362.5, p5 388.1\n"));
-  EXPECT_THAT(text, HasSubstr("  (without p5 and p1: 10 whole intervals; p5 needs 20)\n")) << "of the others";
-  long_run.p1_gbit_per_s = stats::Value::missing("30 whole intervals; p1 needs 100");
+  EXPECT_THAT(text, HasSubstr("✓ met\n    101 intervals of 100 ms, Gbit/s: lowest 361.2, p1 362.5, p5 388.1\n"));
+  EXPECT_THAT(text, HasSubstr("  (without p5 and p1: 10 whole intervals; p5 needs 21)\n")) << "of the others";
+  long_run.p1_gbit_per_s = stats::Value::missing("30 whole intervals; p1 needs 101");
   EXPECT_THAT(render_text(record), HasSubstr("p1 –, p5 388.1"));
 }
 

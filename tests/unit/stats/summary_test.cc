@@ -49,8 +49,8 @@ TEST(ThroughputSummary, LeavesOutWarmUpAndShortIntervalsButNotTheirBytes) {
 
 TEST(ThroughputSummary, SaysWhatIsMissingAndWhy) {
   const ThroughputSummary summary = throughput_summary(series_of({3, 3, 3, 4}), milliseconds(100));
-  EXPECT_EQ(summary.p1_gbit_per_s.reason, "4 whole intervals; p1 needs 100");
-  EXPECT_EQ(summary.p5_gbit_per_s.reason, "4 whole intervals; p5 needs 20");
+  EXPECT_EQ(summary.p1_gbit_per_s.reason, "4 whole intervals; p1 needs 101");
+  EXPECT_EQ(summary.p5_gbit_per_s.reason, "4 whole intervals; p5 needs 21");
   EXPECT_FALSE(summary.ci95_half_width_gbit_per_s.value);
   EXPECT_FALSE(summary.steady);
   EXPECT_EQ(summary.steady_reason, "4 whole intervals, 10 are needed");
@@ -58,6 +58,19 @@ TEST(ThroughputSummary, SaysWhatIsMissingAndWhy) {
   EXPECT_FALSE(nothing.mean_gbit_per_s.value);
   EXPECT_FALSE(nothing.min_gbit_per_s.value);
   EXPECT_FALSE(nothing.mean_gbit_per_s.reason.empty());
+}
+
+TEST(ThroughputSummary, HasPercentilesOnlyWhereTheyAreNotTheMinimum) {
+  // Nearest rank: ceil(0.05 x 20) = 1 is the minimum, ceil(0.05 x 21) = 2 the one above it; likewise 100 and 101 for p1.
+  auto rising = [](int n) {
+    std::vector<double> rates;
+    for (int i = 0; i < n; ++i) rates.push_back(40 + i);
+    return throughput_summary(series_of(rates), milliseconds(100));
+  };
+  EXPECT_EQ(rising(20).p5_gbit_per_s.reason, "20 whole intervals; p5 needs 21");
+  EXPECT_DOUBLE_EQ(*rising(21).p5_gbit_per_s.value, 41);
+  EXPECT_EQ(rising(100).p1_gbit_per_s.reason, "100 whole intervals; p1 needs 101");
+  EXPECT_DOUBLE_EQ(*rising(101).p1_gbit_per_s.value, 41);
 }
 
 TEST(ThroughputSummary, TakesTheMeanFromTheTotals) {
