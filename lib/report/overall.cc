@@ -77,22 +77,28 @@ std::string why_unjudged(const Record& record) {
 Verdict met_by_all(const Record& record, std::size_t judged) {
   Verdict out;
   out.criterion = "none";
-  const Measurement* smallest = nullptr;
+  const Measurement* tightest = nullptr;
   for (const Measurement& measurement : record.measurements) {
+/// How far inside its limit a figure lies, 1 at the limit: of a rate observed over expected, of a latency allowed over observed.
+double headroom(const Verdict& verdict) {
+  const double fraction = verdict.fraction.value_or(1);
+  return verdict.unit == "us" ? 1 / fraction : fraction;
+}
+
     if (is_rehearsal(measurement) || measurement.verdict.word != VerdictWord::met) continue;
-    if (!smallest || measurement.verdict.fraction < smallest->verdict.fraction) smallest = &measurement;
+    if (!tightest || headroom(measurement.verdict) < headroom(tightest->verdict)) tightest = &measurement;
     if (!measurement.verdict.cause.empty() && out.remedies.empty()) {
       out.cause = measurement.verdict.cause;
       out.remedies = measurement.verdict.remedies;
     }
   }
-  if (smallest) {
+  if (tightest) {
     std::string limit = std::move(out.cause);
     std::vector<std::string> remedies = std::move(out.remedies);
-    out = smallest->verdict;
+    out = tightest->verdict;
     out.remedies = std::move(remedies);
     std::string count = judged == 1 ? "the judged measurement reaches" : fmt::format("all {} judged measurements reach", judged);
-    const char* what = smallest->expectation.is_as_asked() ? "the rate asked for, which is less than the link should carry" : "what the link should carry";
+    const char* what = tightest->expectation.is_as_asked() ? "the rate asked for, which is less than the link should carry" : "what the link should carry";
     out.cause = fmt::format("{} {}{}{}", count, what, limit.empty() ? "" : "; ", limit);
   }
   return out;

@@ -111,6 +111,26 @@ TEST(Overall, CountsWrongDataEvenInARehearsal) {
   EXPECT_EQ(code(of({rehearsed})), 1);
 }
 
+TEST(Overall, ComparesHeadroomNotFractions) {
+  // 97 of 100 Gbit/s is nearer to its limit than 1 us of 10 us allowed, of which the fraction is 0.1.
+  Measurement fast = with(VerdictWord::met, "write latency");
+  fast.verdict.unit = "us";
+  fast.verdict.observed = 1;
+  fast.verdict.expected = 10;
+  fast.verdict.fraction = 0.1;
+  Measurement wide = with(VerdictWord::met);
+  wide.verdict.unit = "Gbit/s";
+  wide.verdict.observed = 97;
+  wide.verdict.expected = 100;
+  EXPECT_EQ(overall(of({fast, wide})).observed, 97);
+  EXPECT_EQ(overall(of({wide, fast})).expected, 100);
+  // 9.9 us of 10 us is nearer than 105 of 100 Gbit/s.
+  fast.verdict.observed = 9.9;
+  fast.verdict.fraction = 0.99;
+  wide.verdict.fraction = 1.05;
+  EXPECT_EQ(overall(of({wide, fast})).unit, "us");
+}
+
 TEST(Overall, SaysWhatLimitsAPassedRun) {
   Measurement free = with(VerdictWord::met);
   free.verdict.cause.clear();
