@@ -49,7 +49,8 @@ constexpr Row kRows[] = {
     {"rx_crc_errors_phy", hard_fail, "frames arrived with a bad CRC: cable or optics", kCable},
     {"rx_symbol_err_phy", soft_fail, "symbol errors on the Ethernet link: cable or optics", kCable},
     {"rx_pcs_symbol_err_phy", hard_fail, "errors that FEC did not correct: cable or optics", kCable},
-    {"rx_err_lane_[0-9]_phy", soft_fail, "errors on one lane: cable or optics", kCable},
+    // Counted before FEC (mlx5 counters.rst), of which PAM4 always has some; what FEC could not mend is in rx_pcs_symbol_err_phy.
+    {"rx_err_lane_[0-9]_phy", info, "raw errors on one lane before FEC: gives the raw BER"},
     {"rx_corrected_bits_phy", info, "bits corrected by FEC: gives the raw BER"},
     {"rx_icrc_encapsulated", hard_fail, "packets arrived with a bad ICRC: something on the path corrupts data", kCorruption},
     {"module_*", warn, "the cable module reports a fault: replace or cool it", kCable},

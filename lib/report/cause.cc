@@ -23,7 +23,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 /// Damage on a lane or contact, in whatever words the counter's source uses.
 bool is_physical(std::string_view name) {
-  return contains(name, "symbol") || contains(name, "err_lane") || contains(name, "carrier") || contains(name, "signal_integrity");
+  return contains(name, "symbol") || contains(name, "carrier") || contains(name, "signal_integrity");
 }
 
 const std::string& name_of(const SideResult& side) { return side.host.empty() ? side.role : side.host; }
