@@ -61,6 +61,7 @@ constexpr Row kRows[] = {
     {"rx_oversize_pkts_phy", warn, "the peer sends longer frames: the MTUs differ"},
     {"rx_prio[0-7]_pause*", warn, "the network or the peer told the host to stop: congestion at the switch or a slow peer"},
     {"tx_prio[0-7]_pause*", warn, "the host told the network to stop: PCIe or memory cannot drain (MRRS, ACS, NUMA, GPU path)", kDrain},
+    {"?x_global_pause*", warn, "global pause is in use: PFC is not set up if per-priority pause was meant"},
     {"?x_pause_ctrl_phy", warn, "global pause is in use: PFC is not set up if per-priority pause was meant"},
     {"tx_pause_storm_*", hard_fail, "the host paused the network for long", kDrain},
     {"rx_prio[0-7]_discards", soft_fail, "frames of this priority were dropped: traffic on a wrong or lossy priority", kPriority},

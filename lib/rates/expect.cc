@@ -239,6 +239,13 @@ void add_better_mtu(Expectation& out, Message message, double rate) {
 
 }  // namespace
 
+const Term* Expectation::slowest_link() const {
+  const Term* slowest = nullptr;
+  for (const Term& term : terms)
+    if (!term.informational && term.kind == TermKind::link && (!slowest || term.gbit_per_s < slowest->gbit_per_s)) slowest = &term;
+  return slowest;
+}
+
 std::optional<double> Expectation::at_most_gbit_per_s() const {
   std::optional<double> least;
   if (!limiting) return least;

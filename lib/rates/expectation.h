@@ -35,6 +35,8 @@ struct Expectation {
   /// The smallest term; null when there is none.
   const Term* limit() const { return limiting && *limiting < terms.size() ? &terms[*limiting] : nullptr; }
   std::optional<double> gbit_per_s() const { return limit() ? std::optional(limit()->gbit_per_s) : std::nullopt; }
+  /// The smallest term about a network link: what the path would carry were it not for its slots. Null when there is none.
+  const Term* slowest_link() const;
   /// The limit that the plan asked for is smaller than what the path can carry.
   bool is_as_asked() const { return limit() && limit()->kind == TermKind::asked; }
   /// What no run can exceed: the smallest of the terms at their best. Absent when there is no expectation.

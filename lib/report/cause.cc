@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <map>
 #include <string_view>
 
+#include "base/units.h"
 #include "host/counters.h"
+#include "report/pressure.h"
+#include "stats/summary.h"
 
 namespace railgauge::report {
 namespace {
@@ -38,35 +42,6 @@ std::string moved_text(const SideResult& side, const CounterDelta& counter) {
   return fmt::format("{} +{} on {}", counter.name, *counter.delta, name_of(side));
 }
 
-struct Moved {
-  const SideResult* side;
-  const CounterDelta* counter;
-};
-
-/// The first counter that moved and whose name fits, over both sides.
-template <typename Fits>
-std::optional<Moved> find_moved(const Measurement& measurement, Fits fits) {
-  for (const SideResult& side : measurement.sides)
-    for (const CounterDelta& counter : side.counters)
-      if (moved(counter) && fits(std::string_view(counter.name))) return Moved{&side, &counter};
-  return std::nullopt;
-}
-
-// The three families of host-facts.md 3.3, rules 2 to 4.
-bool is_host_pressure(std::string_view name) {
-  return (starts_with(name, "tx_prio") && contains(name, "pause")) || name == "tx_pause_ctrl_phy" || starts_with(name, "outbound_pci_stalled") ||
-         name == "outbound_pci_buffer_overflow";
-}
-bool is_fabric_pressure(std::string_view name) {
-  return (starts_with(name, "rx_prio") && contains(name, "pause")) || name == "rx_pause_ctrl_phy" || name == "port_xmit_wait" ||
-         name == "np_cnp_sent" || name == "rp_cnp_handled" || name == "np_ecn_marked_roce_packets";
-}
-bool is_loss(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kNames = {"rcvd_seq_err", "out_of_seq_request", "out_of_sequence",   "packet_seq_err",  "implied_nak_seq_err", "local_ack_timeout_err",
-                                                      "duplicate_request", "TcpRetransSegs",  "rx_missed_errors",    "rx_discards_phy"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || starts_with(name, "roce_adp_retrans");
-}
-
 /// Retransmissions of all streams of the sending side in the window: each stream's last TCP_INFO less its first.
 std::uint64_t tcp_retransmissions(const Measurement& measurement) {
   std::uint64_t most = 0;
@@ -80,6 +55,24 @@ std::uint64_t tcp_retransmissions(const Measurement& measurement) {
     most = std::max(most, sum);
   }
   return most;
+}
+
+constexpr const char* kNothingMoved = "check CPU frequency and NUMA placement of both ends, then --depth and --qps";
+
+Cause cause_of(const PressureFound& found) {
+  const std::string moved = moved_text(*found.side, *found.counter);
+  const std::string share = fmt::format("{} {:.0f} % of the time", found.exactness, 100 * found.share);
+  switch (found.by) {
+    case Pressure::host:
+      return {fmt::format("bound by the host: {} (it told the network to wait, or waited for PCIe, {})", moved, share),
+              {"check NUMA placement, PCIe MaxReadReq, ACS and IOMMU on that host"}};
+    case Pressure::fabric:
+      return {fmt::format("bound by the fabric: {} (congestion or a slow receiver, {})", moved, share),
+              {"look for other traffic on the path, and at PFC and ECN settings of the switch"}};
+    case Pressure::loss: break;
+  }
+  return {fmt::format("lossy path: {} (repeats and waits, {})", moved, share),
+          {"look at drops on the switch ports, and at MTU and flow control on both ends"}};
 }
 
 /// What TCP itself was waiting for most of the time, and what moves it (tcp_info busy, rwnd_limited, sndbuf_limited times).
@@ -98,6 +91,17 @@ Cause tcp_limiter(const std::string& limiter) {
 std::string limiter_of(const Measurement& measurement) {
   for (const SideResult& side : measurement.sides)
     if (!side.limiter.empty()) return side.limiter;
+  return {};
+}
+
+/// Of the whole interval that moved at `gbit_per_s`: " in the 100 ms from 3.40 s on"; empty where the series is not there.
+std::string when_at(const Measurement& measurement, double gbit_per_s, results::nanoseconds nominal) {
+  for (const SideResult& side : measurement.sides)
+    for (const auto* series : {&side.received_intervals, &side.sent_intervals})
+      for (const stats::Interval& interval : *series)
+        if (!interval.warm_up && interval.length.count() > 0 && 2 * interval.length >= nominal &&
+            std::fabs(railgauge::gbit_per_s(interval.bytes, interval.length) - gbit_per_s) <= 1e-9 * gbit_per_s)
+          return fmt::format(" in the {} from {} on", format_duration(interval.length), format_duration(interval.begin));
   return {};
 }
 
@@ -158,6 +162,22 @@ LinkState link_state(const Measurement& measurement) {
   return worst;
 }
 
+Cause cause_of_dropout(const Measurement& measurement) {
+  // Whole intervals of a healthy link lie within some per cent of each other, with congestion within tens. One below half of the mean
+  // is a link that was away for half of it, or that lost half of its lanes. Fewer intervals than the steadiness test has say too little.
+  constexpr double kDropoutShare = 0.5;
+  for (const auto* flow : {&measurement.throughput, &measurement.throughput_reverse}) {
+    if (!*flow || (*flow)->whole_intervals < stats::kSteadyIntervals) continue;
+    const auto& mean = (*flow)->mean_gbit_per_s.value;
+    const auto& lowest = (*flow)->min_gbit_per_s.value;
+    if (!mean || !lowest || *lowest >= kDropoutShare * *mean) continue;
+    return {fmt::format("the rate fell to {:.2f} Gbit/s{}, less than half of the mean of {:.2f}: a link that drops out hides in a mean", *lowest,
+                        when_at(measurement, *lowest, (*flow)->interval), *mean),
+            {"see what both hosts and the switch logged at that time (`journalctl -k | grep -i link`), then measure longer: --duration 60s"}};
+  }
+  return {};
+}
+
 Cause cpu_contention(const Measurement& measurement) {
   // On a CPU of its own a thread waits for interrupts and housekeeping only: some tenths of a per cent.
   constexpr double kContendedShare = 0.05;
@@ -192,24 +212,19 @@ Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& recor
     return {"both ends are on one host: the two directions share its port", {}};
   // Before the counters: a thread without a CPU looks like a slow receiver to the network.
   if (Cause cause = cpu_contention(measurement); !cause.sentence.empty()) return cause;
-  if (auto host = find_moved(measurement, is_host_pressure))
-    return {fmt::format("bound by the host: {} (it told the network to wait, or waited for PCIe)", moved_text(*host->side, *host->counter)),
-            {"check NUMA placement, PCIe MaxReadReq, ACS and IOMMU on that host"}};
-  if (auto fabric = find_moved(measurement, is_fabric_pressure))
-    return {fmt::format("bound by the fabric: {} (congestion or a slow receiver)", moved_text(*fabric->side, *fabric->counter)),
-            {"look for other traffic on the path, and at PFC and ECN settings of the switch"}};
-  if (auto loss = find_moved(measurement, is_loss))
-    return {fmt::format("lossy path: {}", moved_text(*loss->side, *loss->counter)),
-            {"look at drops on the switch ports, and at MTU and flow control on both ends"}};
+  const auto pressure = heaviest_pressure(measurement);
+  if (pressure && pressure->share >= kCauseShare) return cause_of(*pressure);
   if (measurement.plan.transport == plan::Transport::tcp) {
     std::uint64_t retransmissions = tcp_retransmissions(measurement);
     Cause cause = tcp_limiter(limiter_of(measurement));
     if (retransmissions > 0) cause.sentence += fmt::format("{}{} TCP retransmissions", cause.sentence.empty() ? "" : "; ", retransmissions);
     if (!cause.sentence.empty()) return cause;
   }
+  if (pressure)
+    return {fmt::format("what moved does not explain it: {}, under {:.0f} % of the time", moved_text(*pressure->side, *pressure->counter), 100 * kCauseShare),
+            {kNothingMoved}};
   bool counted = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const SideResult& side) { return !side.counters.empty(); });
-  return {counted ? "no counter of loss, pause or congestion moved" : "no counters could be read",
-          {"check CPU frequency and NUMA placement of both ends, then --depth and --qps"}};
+  return {counted ? "no counter of loss, pause or congestion moved" : "no counters could be read", {kNothingMoved}};
 }
 
 }  // namespace railgauge::report

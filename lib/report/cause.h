@@ -27,6 +27,9 @@ struct LinkState {
 /// dirty: the port flapped (by its events, which come first), the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
 LinkState link_state(const results::Measurement& measurement);
 
+/// A whole interval below half of the mean, with its time, where there are ten at least: what "min" is for. Empty else.
+Cause cause_of_dropout(const results::Measurement& measurement);
+
 /// A measuring thread that was ready to run but had no CPU for more than 5 % of the run, named with its host. Empty else.
 Cause cpu_contention(const results::Measurement& measurement);
 
@@ -40,7 +43,8 @@ Cause cause_in_port_rate(const results::Measurement& measurement, const results:
 /// F28), and the index that the port has instead. Empty else.
 Cause cause_in_gids(const results::Measurement& measurement, const results::Record& record);
 
-/// Why bandwidth is lower than expected: cause_in_port_rate, else what moved (pauses, congestion, loss) and the TCP limiter.
+/// Why bandwidth is lower than expected: cause_in_port_rate, else the heaviest of what moved (pauses, congestion, loss; pressure.h)
+/// and the TCP limiter.
 Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record);
 
 /// What limits the expectation itself when that is not the port at its best: lost lanes, the PCIe link, the path MTU. Empty else.

@@ -34,6 +34,11 @@ bool any_side(const Measurement& measurement, bool results::SideResult::* flag) 
   return std::any_of(measurement.sides.begin(), measurement.sides.end(), [&](const results::SideResult& side) { return side.*flag; });
 }
 
+/// Its counters pass no verdict on a cable.
+bool software_only(const Measurement& measurement) {
+  return any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated);
+}
+
 Verdict& say(Verdict& verdict, VerdictWord word, std::string cause) {
   verdict.word = word;
   verdict.cause = std::move(cause);
@@ -55,7 +60,7 @@ void add_cause(Verdict& verdict, const Cause& cause) {
 /// plan gave it a series for the steady-state test, or it came to one by count (`steady` is absent otherwise).
 std::optional<std::string> too_short(const plan::Plan& plan, const stats::ThroughputSummary& throughput) {
   if (throughput.elapsed >= kLongEnough) return std::nullopt;
-  const bool planned = plan.iterations == 0 && plan.duration >= static_cast<std::int64_t>(stats::kSteadyIntervals) * plan.interval;
+  const bool planned = !plan.iterations && plan.duration >= static_cast<std::int64_t>(stats::kSteadyIntervals) * plan.interval;
   if (throughput.elapsed >= kShortest && (planned || throughput.steady)) return std::nullopt;
   std::string intervals = throughput.steady || throughput.steady_reason.empty() ? std::string() : fmt::format(" ({})", throughput.steady_reason);
   return fmt::format("run too short: {} measured{}", format_duration(throughput.elapsed), intervals);
@@ -207,7 +212,7 @@ Verdict judge_bandwidth(const Measurement& measurement, const Record& record, co
   if (thresholds.required_gbit_per_s) {
     verdict.criterion = "user";
     verdict.expected = thresholds.required_gbit_per_s;
-  } else if (any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated)) {
+  } else if (software_only(measurement)) {
     return say(verdict, VerdictWord::no_criterion, "software device: no hardware verdict");
   } else if (record.same_host && !any_side(measurement, &results::SideResult::simulated)) {
     return say(verdict, VerdictWord::no_criterion, "both ends are on one host: loopback says nothing about a link");
@@ -230,35 +235,48 @@ Verdict judge_bandwidth(const Measurement& measurement, const Record& record, co
   return verdict;
 }
 
+void at_best_marginal(Verdict& verdict) {
+  if (verdict.word != VerdictWord::met) return;
+  verdict.word = VerdictWord::marginal;
+  verdict.cause.clear();
+}
+
 /// RoCE that is not routable is at best marginal, however fast: behind another switch the same hosts do not connect (field
 /// case F28). Where they did not, it is the likely reason.
 void judge_gids(const Measurement& measurement, const Record& record, Verdict& verdict) {
   if (measurement.plan.transport != plan::Transport::rdma) return;
   Cause cause = cause_in_gids(measurement, record);
   if (cause.sentence.empty()) return;
-  if (verdict.word == VerdictWord::met && measurement.plan.metric != plan::Metric::latency) {
-    verdict.word = VerdictWord::marginal;
-    verdict.cause.clear();
-  }
+  if (measurement.plan.metric != plan::Metric::latency) at_best_marginal(verdict);
   cause.sentence += measurement.outcome == Outcome::done ? ": not routed, not ECN-marked" : ": not routed, so another switch or subnet may drop it";
   add_cause(verdict, cause);
 }
 
-/// "Fast but dirty" fails whatever the bandwidth says; loss on a lossless fabric cannot be better than marginal.
+/// "Fast but dirty" fails whatever the bandwidth says, and a dirty link is why a run broke off; loss on a lossless fabric cannot be
+/// better than marginal. Only wrong data is worse than both.
 void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
   LinkState state = link_state(measurement);
   if (state.cleanliness == Cleanliness::clean) return;
+  if (mismatch_text(measurement)) return add_cause(verdict, state.cause);
+  if (software_only(measurement)) return add_cause(verdict, {state.cause.sentence, {}});  // loss on the path, but no verdict on a cable
   if (state.cleanliness == Cleanliness::dirty) {
-    bool fast = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
+    const bool fast = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
+    const Cause why_unfinished{measurement.outcome == Outcome::done ? "" : verdict.cause, measurement.outcome == Outcome::done ? std::vector<std::string>{} : verdict.remedies};
     say(verdict, VerdictWord::failed, fmt::format("{}{}", fast ? "fast but dirty: " : "dirty link: ", state.cause.sentence));
     verdict.remedies = state.cause.remedies;
-    return;
+    return add_cause(verdict, why_unfinished);
   }
-  if (verdict.word == VerdictWord::met) {
-    verdict.word = VerdictWord::marginal;
-    verdict.cause.clear();
-  }
+  at_best_marginal(verdict);
   add_cause(verdict, state.cause);
+}
+
+/// A mean that is met does not excuse a link that was away in between. What no link limits has none.
+void judge_dropout(const Measurement& measurement, Verdict& verdict) {
+  if (verdict.criterion == "none" || software_only(measurement) || any_side(measurement, &results::SideResult::simulated)) return;
+  const Cause cause = cause_of_dropout(measurement);
+  if (cause.sentence.empty()) return;
+  at_best_marginal(verdict);
+  add_cause(verdict, cause);
 }
 
 }  // namespace
@@ -266,27 +284,16 @@ void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
 Verdict judge(const Measurement& measurement, const Record& record, const Thresholds& thresholds) {
   Verdict verdict;
   verdict.criterion = "none";
-  if (measurement.plan.metric != plan::Metric::latency) {
+  const bool latency = measurement.plan.metric == plan::Metric::latency;
+  if (!latency) {
     verdict.unit = "Gbit/s";
     if (const rates::Term* limit = measurement.expectation.limit()) verdict.limiting_term = limit->name;
   }
-  if (judge_outcome(measurement, verdict)) {
-    if (measurement.error && !mismatch_text(measurement)) judge_gids(measurement, record, verdict);
-    return verdict;
-  }
-  if (measurement.plan.metric == plan::Metric::latency) {
-    verdict = judge_latency(measurement, thresholds, verdict);
-  } else {
-    verdict = judge_bandwidth(measurement, record, thresholds, verdict);
-  }
-  judge_gids(measurement, record, verdict);
-  bool software = any_side(measurement, &results::SideResult::software_device) && !any_side(measurement, &results::SideResult::simulated);
-  if (software) {
-    // Its counters tell of loss on the path, but they pass no verdict on a cable.
-    add_cause(verdict, {link_state(measurement).cause.sentence, {}});
-  } else {
-    judge_cleanliness(measurement, verdict);
-  }
+  const bool finished = !judge_outcome(measurement, verdict);
+  if (finished) verdict = latency ? judge_latency(measurement, thresholds, verdict) : judge_bandwidth(measurement, record, thresholds, verdict);
+  if (finished || (measurement.error && !mismatch_text(measurement))) judge_gids(measurement, record, verdict);
+  if (measurement.outcome != Outcome::skipped) judge_cleanliness(measurement, verdict);
+  if (finished && !latency) judge_dropout(measurement, verdict);
   return verdict;
 }
 

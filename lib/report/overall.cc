@@ -15,6 +15,12 @@ using results::Record;
 using results::Verdict;
 using results::VerdictWord;
 
+/// A fault of a real link that its counters or events show, though the run brought no figure.
+bool is_dirty(const Measurement& measurement) {
+  const bool real = std::none_of(measurement.sides.begin(), measurement.sides.end(), [](const auto& side) { return side.simulated || side.software_device; });
+  return real && link_state(measurement).cleanliness == Cleanliness::dirty;
+}
+
 /// Worse is larger. What is known to be wrong comes before what is not known.
 int severity(const Measurement& measurement) {
   switch (measurement.verdict.word) {
@@ -25,7 +31,7 @@ int severity(const Measurement& measurement) {
     case VerdictWord::inconclusive: return 4;
     case VerdictWord::failed:
       if (mismatch_text(measurement)) return 8;
-      return measurement.outcome == Outcome::failed ? 5 : 7;
+      return measurement.outcome == Outcome::done || is_dirty(measurement) ? 7 : 5;
     case VerdictWord::below: return 6;
   }
   return 4;
@@ -73,18 +79,18 @@ std::string why_unjudged(const Record& record) {
   return "no measurement has a criterion";
 }
 
-/// All judged measurements met; what limits them all the same (a PCIe link below its best, a small MTU) is said beside it.
-Verdict met_by_all(const Record& record, std::size_t judged) {
-  Verdict out;
-  out.criterion = "none";
-  const Measurement* tightest = nullptr;
-  for (const Measurement& measurement : record.measurements) {
 /// How far inside its limit a figure lies, 1 at the limit: of a rate observed over expected, of a latency allowed over observed.
 double headroom(const Verdict& verdict) {
   const double fraction = verdict.fraction.value_or(1);
   return verdict.unit == "us" ? 1 / fraction : fraction;
 }
 
+/// All judged measurements met; what limits them all the same (a PCIe link below its best, a small MTU) is said beside it.
+Verdict met_by_all(const Record& record, std::size_t judged) {
+  Verdict out;
+  out.criterion = "none";
+  const Measurement* tightest = nullptr;
+  for (const Measurement& measurement : record.measurements) {
     if (is_rehearsal(measurement) || measurement.verdict.word != VerdictWord::met) continue;
     if (!tightest || headroom(measurement.verdict) < headroom(tightest->verdict)) tightest = &measurement;
     if (!measurement.verdict.cause.empty() && out.remedies.empty()) {

@@ -172,14 +172,6 @@ host::Fact<rates::LinkRate> own_rate(const Port& at, const Measurement& measurem
   return rates::link_rate(end, measurement.plan.rdma.qps * measurement.plan.threads);
 }
 
-/// The smallest term about a port: what the link would carry were it not for the slot.
-const rates::Term* port_term(const rates::Expectation& expectation) {
-  const rates::Term* smallest = nullptr;
-  for (const rates::Term& term : expectation.terms)
-    if (!term.informational && term.kind == rates::TermKind::link && (!smallest || term.gbit_per_s < smallest->gbit_per_s)) smallest = &term;
-  return smallest;
-}
-
 /// What to use instead of a GID that is not routed: one that the port has, else an address for its interface.
 std::string gid_remedy(const Port& at, const SideResult& side, const host::Gid& used) {
   const char* option = side.role == "server" ? "--peer-gid-index" : "--gid-index";
@@ -226,7 +218,7 @@ Cause cause_of_low_expectation(const Measurement& measurement, const Record& rec
   if (!limit || expectation.is_as_asked()) return {};
   if (limit->kind == rates::TermKind::link)
     if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
-  const rates::Term* port = port_term(expectation);
+  const rates::Term* port = expectation.slowest_link();
   if (limit->kind == rates::TermKind::pcie && port) {
     return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),
             pcie_remedies(*limit, record)};
