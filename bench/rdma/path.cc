@@ -21,16 +21,18 @@ int agreed_mtu(const plan::Plan& plan, const transport::Offer& own, const transp
   return wanted;
 }
 
+/// What does not fit is settings of the two hosts, to be mended by other ones: usage.
 void check_addresses(const transport::Offer& own, const transport::Offer& peer) {
   if (own.link_layer != peer.link_layer)
-    throw Error(ErrorKind::unsupported, fmt::format("{} port {} is {}, the peer's {} port {} is {}: choose ports of one kind with --device",
+    throw Error(ErrorKind::usage, fmt::format("{} port {} is {}, the peer's {} port {} is {}: choose ports of one kind with --device",
                                                     own.device, own.port, own.link_layer, peer.device, peer.port, peer.link_layer));
   if (own.gid_index >= 0 && peer.gid_index >= 0 && own.gid_type != peer.gid_type)
-    throw Error(ErrorKind::unsupported,
+    throw Error(ErrorKind::usage,
                 fmt::format("GID index {} of {} is {}, index {} of the peer's {} is {}: these do not talk, choose with --gid-index",
                             own.gid_index, own.device, own.gid_type, peer.gid_index, peer.device, peer.gid_type));
   if (own.transport != peer.transport)
-    throw Error(ErrorKind::unsupported, fmt::format("{} speaks {}, the peer's {} {}", own.device, own.transport, peer.device, peer.transport));
+    throw Error(ErrorKind::usage, fmt::format("{} speaks {}, the peer's {} {}: these do not talk, choose with --device and --peer-device", own.device,
+                                              own.transport, peer.device, peer.transport));
 }
 
 }  // namespace

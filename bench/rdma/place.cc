@@ -50,7 +50,7 @@ void RdmaPlace::check(const verbs::Device& device) const {
   const plan::Plan& plan = *request_.plan;
   verbs::PortFacts facts = device.port_facts(port());
   if (!facts.active)
-    throw Error(ErrorKind::unsupported, fmt::format("port {} of {} is not ACTIVE but {}: is the cable in and the subnet manager or interface up?",
+    throw Error(ErrorKind::system, fmt::format("port {} of {} is not ACTIVE but {}: is the cable in and the subnet manager or interface up?",
                                                     port(), device.name(), facts.state));
   if (plan.message_bytes > facts.max_message_bytes)
     throw Error(ErrorKind::verbs, fmt::format("--size {} is larger than {} can send in one message: use {} or less",

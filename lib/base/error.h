@@ -6,8 +6,8 @@ namespace railgauge {
 
 /// What went wrong, in the terms that choose the exit code and the record's `error.kind`.
 enum class ErrorKind {
-  usage,        ///< the command line or a plan asks for something impossible or contradictory
-  unsupported,  ///< this machine or device cannot do it
+  usage,        ///< the command line, a plan or the settings of two hosts ask for something impossible or contradictory
+  unsupported,  ///< there is no such device here, or it lacks the ability; what is there but closed, broken or off is `system`
   system,       ///< the operating system refused a call
   verbs,        ///< libibverbs or librdmacm refused a call, or a completion failed
   cuda,         ///< the CUDA driver refused a call

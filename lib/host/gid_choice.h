@@ -35,7 +35,7 @@ struct GidChoice {
 /// the kinds that the peer has as well; within a kind: same subnet as one of the peer's, the control connection's
 /// address, no VLAN, interface up, lowest subnet (so that both ends, deciding alone, agree), lowest index. Entries above
 /// kMaxGidIndex are left out.
-/// Throws Error{usage} for a user index or IP that is empty or absent, naming those present; Error{unsupported} when the
+/// Throws Error{usage} for a user index that is empty or absent, naming those present; Error{system} when the
 /// port has no GID or no kind in common with the peer.
 GidChoice choose_gid(const GidQuestion& question);
 

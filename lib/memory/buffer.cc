@@ -43,8 +43,8 @@ void bind_to_node(void* data, std::uint64_t bytes, int node) {
   if (syscall(SYS_mbind, data, bytes, MPOL_BIND, mask.data(), kMaxNode + 2, 0) == 0) return;
   int error = errno;
   // EINVAL: the node does not exist or has no memory this process may use; ENOSYS, EPERM: no NUMA here, or a container forbids it.
-  throw Error(ErrorKind::unsupported, fmt::format("mbind of {} to NUMA node {}: {}: leave the node out, or use one that has memory",
-                                                   format_size(bytes), node, errno_text(error)), error);
+  throw Error(ErrorKind::system, fmt::format("mbind of {} to NUMA node {}: {}: leave the node out, or use one that has memory",
+                                             format_size(bytes), node, errno_text(error)), error);
 }
 
 void* map_pages(std::uint64_t bytes, bool huge, std::uint64_t page) {

@@ -19,7 +19,7 @@ class Buffer {
  public:
   Buffer() = default;
   /// Throws Error{usage} for 0 bytes; Error{system} when pages cannot be had, naming the size, the reason and, for huge
-  /// pages, how to reserve them; Error{unsupported} for a NUMA node that is not there.
+  /// pages, how to reserve them; Error{system} for a NUMA node that is not there.
   explicit Buffer(const BufferRequest& request);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

@@ -26,7 +26,7 @@ struct CmLibrary {
   decltype(&::rdma_event_str) event_str = nullptr;
 };
 
-/// All of them, never null. Throws Error{unsupported} when the library is not there or lacks one. Any thread.
+/// All of them, never null. Throws Error{system} when the library is not there or lacks one. Any thread.
 const CmLibrary& cm_library();
 
 }  // namespace railgauge::verbs

@@ -41,8 +41,8 @@ Error explained(const Error& error, const ibv_device& device) {
   std::string node = fmt::format("/dev/infiniband/{}", *device.dev_name != '\0' ? device.dev_name : "uverbs*");
   bool denied = error.code() == EACCES || error.code() == EPERM;
   if (!denied && error.code() != ENOENT && error.code() != ENXIO && error.code() != ENODEV) return error;
-  if (denied) return {ErrorKind::unsupported, fmt::format("{}: run as root or give this user the node {} (usually group rdma)", error.what(), node), error.code()};
-  return {ErrorKind::unsupported, fmt::format("{}: is {} there? `modprobe ib_uverbs`; in a container pass --device=/dev/infiniband", error.what(), node), error.code()};
+  if (denied) return {ErrorKind::system, fmt::format("{}: run as root or give this user the node {} (usually group rdma)", error.what(), node), error.code()};
+  return {ErrorKind::system, fmt::format("{}: is {} there? `modprobe ib_uverbs`; in a container pass --device=/dev/infiniband", error.what(), node), error.code()};
 }
 
 }  // namespace
@@ -72,14 +72,14 @@ Device Device::open(const std::string& name) {
     }
   }
   if (access(("/sys/class/infiniband/" + name).c_str(), F_OK) == 0)
-    throw Error(ErrorKind::unsupported,
+    throw Error(ErrorKind::system,
                 fmt::format("the kernel has RDMA device {}, libibverbs does not see it: `modprobe ib_uverbs`, or install its provider (Debian: `apt install "
                             "ibverbs-providers`)",
                             name));
   if (names.empty())
-    throw Error(ErrorKind::unsupported,
+    throw Error(ErrorKind::system,
                 fmt::format("RDMA device {}: libibverbs sees no device at all: is its driver loaded (rdma link, ibv_devices)?", name));
-  throw Error(ErrorKind::unsupported, fmt::format("RDMA device {} is not there: libibverbs sees {}", name, fmt::join(names, ", ")));
+  throw Error(ErrorKind::system, fmt::format("RDMA device {} is not there: libibverbs sees {}", name, fmt::join(names, ", ")));
 }
 
 ibv_port_attr Device::query_port(int port) const {

@@ -22,7 +22,8 @@ struct PortFacts {
 /// An opened RDMA device with its limits. Moves; lives longer than everything made from it.
 class Device {
  public:
-  /// Throws Error{unsupported} when there is no such device (naming those that are) or its node may not be opened.
+  /// Throws Error{system} when there is no such device (naming those that are) or its node may not be opened: a host whose
+  /// facts show the device is broken then, not without RDMA.
   static Device open(const std::string& name);
 
   const std::string& name() const noexcept { return name_; }

@@ -54,7 +54,7 @@ TEST(Buffer, SaysThatANodeIsNotThere) {
     Buffer({.bytes = 4096, .huge_pages = false, .numa_node = 917});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_EQ(error.kind(), ErrorKind::system);
     EXPECT_THAT(error.what(), testing::HasSubstr("NUMA node 917"));
   }
 }
