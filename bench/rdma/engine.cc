@@ -120,8 +120,9 @@ class RdmaEngine final : public Engine {
       measure_groups({.plan = plan_, .side = side_, .place = place_, .device = device_, .groups = groups_, .watcher = *watcher_, .agreement = agreement_,
                       .clock = tick_clock()},
                      control, result);
-    } catch (const std::exception& error) {
-      result.error = results::ErrorInfo{.kind = "system", .code = 0, .stage = "run", .side = {}, .text = error.what()};
+    } catch (const std::exception& thrown) {
+      const Error error = error_from(thrown);
+      result.error = run_error(error.kind(), error.code(), error.what());
       control.active_done.store(true);
     }
     return result;

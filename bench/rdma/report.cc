@@ -120,10 +120,9 @@ void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool ac
     result.threads.push_back(o.usage);
     result.drain = std::max(result.drain, o.drain);
     if (o.error.empty() || result.error) continue;
-    bool verbs = static_cast<bool>(o.fault);
     bool silent = o.fault.what == loops::Failure::stalled || o.fault.what == loops::Failure::drain;
-    ErrorKind kind = o.damaged ? ErrorKind::data : !verbs ? ErrorKind::system : silent ? ErrorKind::timeout : ErrorKind::verbs;
-    int code = o.fault.what == loops::Failure::completion ? static_cast<int>(o.fault.completion.status) : o.fault.code;
+    ErrorKind kind = o.damaged ? ErrorKind::data : o.thrown ? o.thrown->kind() : silent ? ErrorKind::timeout : ErrorKind::verbs;
+    int code = o.fault.what == loops::Failure::completion ? static_cast<int>(o.fault.completion.status) : o.thrown ? o.thrown->code() : o.fault.code;
     result.error = results::ErrorInfo{.kind = name_of(kind), .code = code, .stage = o.damaged ? "verify" : "run", .side = result.role, .text = o.error};
   }
 }

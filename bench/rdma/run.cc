@@ -139,7 +139,11 @@ class GroupRun {
   }
 
  private:
-  loops::Live live() { return {&shared_.control.live_bytes, &shared_.control.live_messages}; }
+  /// The stream beside a latency is not what is measured.
+  loops::Live live() {
+    if (group_.layout().load) return {};
+    return {&shared_.control.live_bytes, &shared_.control.live_messages};
+  }
 
   void stream(bool sending) {
     bool receiving = group_.layout().needs_receives() && group_.responding();
@@ -285,8 +289,9 @@ GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept {
     outcome = GroupRun(group, shared, begin).run();
     watch.end();
     outcome.usage = watch.usage();
-  } catch (const std::exception& error) {
-    outcome.error = error.what();
+  } catch (const std::exception& thrown) {
+    outcome.thrown = error_from(thrown);
+    outcome.error = outcome.thrown->what();
     shared.load_stop.store(true);
   }
   return outcome;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/tsc.h"
 #include "bench/engine.h"
 #include "bench/rdma/group.h"
@@ -52,7 +53,8 @@ struct GroupOutcome {
   std::optional<std::uint64_t> late_sends;
   std::uint64_t unsent = 0;
   loops::Fault fault;
-  std::string error;                    ///< text of the fault, or of an exception; empty: none
+  std::optional<Error> thrown;          ///< an exception that ended the thread
+  std::string error;                    ///< text of the fault, or of `thrown`; empty: none
   bool damaged = false;                 ///< `error` is about data
   bool stopped = false;
   results::ThreadUsage usage;
