@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "bench/adapt_plan.h"
 #include "bench/check_plans.h"
@@ -71,19 +70,6 @@ void refuse_impossible(const CheckOptions& options) {
   plan::Plan plan = rdma_check_plans(Effort::quick).front();
   apply_wishes(plan, options);
   plan::validate(plan, plan::Limits{});
-}
-
-results::Measurement skipped(const plan::Plan& plan, const std::string& reason) {
-  results::Measurement m;
-  m.plan = plan;
-  m.started_utc = utc_now_text();
-  m.outcome = results::Outcome::skipped;
-  m.reason = reason;
-  m.expectation.reason = "not measured";
-  m.verdict.word = results::VerdictWord::skipped;
-  m.verdict.criterion = "none";
-  m.verdict.cause = reason;
-  return m;
 }
 
 Work make_work(const CheckOptions& options, const results::Node& client, const results::Node& server) {

@@ -9,6 +9,7 @@
 #include "bench/arguments.h"
 #include "bench/client_session.h"
 #include "bench/evaluate.h"
+#include "bench/path_failures.h"
 #include "bench/publish.h"
 #include "bench/serve.h"
 #include "bench/signals.h"
@@ -39,12 +40,24 @@ control::Channel call(const ClientOptions& options, const LoopbackServer* own_se
   return control::connect_client(target, Deadline::after(options.connect_timeout));
 }
 
+results::Measurement left_out(const plan::Plan& plan, const std::string& reason, Progress& progress) {
+  progress.begin(plan.label);
+  progress.end(reason);
+  return skipped(plan, reason);
+}
+
 void measure_all(results::Record& record, ClientSession& session, Work work, const ClientOptions& options) {
   Progress progress(work.tasks.size(), options.quiet);
+  PathFailures failures;
   std::move(work.skipped.begin(), work.skipped.end(), std::back_inserter(record.measurements));
   for (const auto& task : work.tasks) {
     if (!session.usable()) break;
+    if (auto why = failures.why_not(task.plan)) {
+      record.measurements.push_back(left_out(task.plan, *why, progress));
+      continue;
+    }
     auto measurement = session.measure(task.plan, progress);
+    failures.note(measurement);
     if (!task.adapted.empty() && !measurement.sides.empty()) measurement.sides.front().choices.push_back(task.adapted);
     evaluate(measurement, record, session, options);
     record.measurements.push_back(std::move(measurement));
@@ -82,6 +95,19 @@ void note_error(results::Record& record, const Error& error, const char* stage) 
 
 }  // namespace
 
+results::Measurement skipped(const plan::Plan& plan, const std::string& reason) {
+  results::Measurement m;
+  m.plan = plan;
+  m.started_utc = utc_now_text();
+  m.outcome = results::Outcome::skipped;
+  m.reason = reason;
+  m.expectation.reason = "not measured";
+  m.verdict.word = results::VerdictWord::skipped;
+  m.verdict.criterion = "none";
+  m.verdict.cause = reason;
+  return m;
+}
+
 int run_client(const std::string& subcommand, const ClientOptions& options, const WorkMaker& make_work) {
   bool to_file = !options.json || !options.output.empty();
   if (to_file) results::check_output(options.output);
@@ -95,7 +121,7 @@ int run_client(const std::string& subcommand, const ClientOptions& options, cons
   } catch (const Error& error) {
     note_error(record, error, stage);
   } catch (const std::exception& error) {
-    note_error(record, Error(ErrorKind::system, error.what()), stage);
+    note_error(record, error_from(error), stage);
   }
   record.wall = Clock::now() - begin;
   conclude_record(record);

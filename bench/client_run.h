@@ -22,6 +22,9 @@ struct Work {
 };
 using WorkMaker = std::function<Work(const results::Node& client, const results::Node& server)>;
 
+/// What stands in the record for a plan that is not carried out.
+results::Measurement skipped(const plan::Plan& plan, const std::string& reason);
+
 /// The main path of check, rdma and tcp: connects (or starts a loopback server), measures, judges, writes the record and
 /// prints the report or the record. Whatever happens after the options are checked ends in a record. Returns the exit code.
 /// Throws Error{usage} only for options that forbid a record (an --output that exists).

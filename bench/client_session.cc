@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "bench/byte_check.h"
 #include "bench/headline.h"
@@ -23,25 +24,36 @@ constexpr std::chrono::seconds kLastWords{10};
 // How long the server may take to free what the last measurement used.
 constexpr std::chrono::seconds kFarewell{3};
 
-/// Shows the rate of the last tick while a run goes on.
+/// Shows how fast a run goes on: bytes of a bandwidth, messages of a rate, round trips of a latency.
 class LiveRate {
  public:
-  explicit LiveRate(Progress& progress) : progress_(progress) {}
+  LiveRate(Progress& progress, const plan::Plan& plan) : progress_(progress), plan_(plan) {}
   void operator()(const RunControl& control) {
-    auto now = Clock::now();
-    auto bytes = control.live_bytes.load(std::memory_order_relaxed);
-    if (bytes > last_bytes_ && now > last_) text_ = format_gbit_per_s(gbit_per_s(bytes - last_bytes_, now - last_));
-    last_bytes_ = bytes;
-    last_ = now;
+    const bool bytes = plan_.metric == plan::Metric::bandwidth;
+    const auto count = (bytes ? control.live_bytes : control.live_messages).load(std::memory_order_relaxed);
+    // Engines write at the ends of intervals, which may be longer than a tick: since the last change, not the last look.
+    if (count != last_count_) {
+      const auto now = Clock::now();
+      text_ = live_text(plan_, count - last_count_, now - last_);
+      last_count_ = count;
+      last_ = now;
+    }
     progress_.update(text_);
   }
 
  private:
   Progress& progress_;
+  const plan::Plan& plan_;
   std::string text_ = "...";
-  std::uint64_t last_bytes_ = 0;
+  std::uint64_t last_count_ = 0;
   Clock::time_point last_ = Clock::now();
 };
+
+/// What a driver keeps is not waited for: the record must be written.
+std::string left_behind_text(const plan::Plan& plan) {
+  return fmt::format("what \"{}\" used on this host was not freed within {}: its driver hangs (see dmesg); the process may end only when it returns",
+                     plan.label, format_duration(kReleaseBudget));
+}
 
 }  // namespace
 
@@ -58,16 +70,22 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
   auto begin = Clock::now();
   progress.begin(plan.label);
   const char* stage = "prepare";
+  auto used = std::make_shared<Used>();
   try {
-    auto prepared = prepare(plan);
+    prepare(*used, plan);
     stage = "connect";
-    connect(prepared);
+    connect(*used);
     stage = "run";
-    run(measurement, prepared, progress);
+    run(measurement, *used, progress);
   } catch (const Error& error) {
     give_up(measurement, error, stage);
   } catch (const std::exception& error) {
     give_up(measurement, error_from(error), stage);
+  }
+  if (!conversation_.release(std::move(used), Deadline::after(kReleaseBudget))) {
+    const auto text = left_behind_text(plan);
+    log_warning("{}", text);
+    lost(text);
   }
   measurement.wall = Clock::now() - begin;
   if (stop_requested()) lost("stopped on this host (Ctrl-C, SIGTERM or SIGHUP)");
@@ -75,11 +93,11 @@ results::Measurement ClientSession::measure(const plan::Plan& plan, Progress& pr
   return measurement;
 }
 
-ClientSession::Prepared ClientSession::prepare(const plan::Plan& plan) {
+void ClientSession::prepare(Used& p, const plan::Plan& plan) {
   const auto& ends = conversation_.endpoints();
   if (stop_requested()) throw stopped_here();
-  Prepared p;
   const Standpoint at{plan, Side::client, local_.node.facts, server_.facts, ends.local_address, ends.peer_address};
+  plan::validate(plan, default_limits(local_.node.facts, same_host()));
   lock(p, at);  // before anything is allocated or asked of the server
   server_ended_ = false;
   conversation_.forget_failure();
@@ -90,32 +108,30 @@ ClientSession::Prepared ClientSession::prepare(const plan::Plan& plan) {
   p.path = used_path(plan, p.own_offer, local_.node.facts, ends.local_address);
   auto& paths = plan.transport == plan::Transport::rdma ? rdma_paths_ : tcp_paths_;
   paths = Paths{p.path, used_path(plan, p.server_offer, server_.facts, ends.peer_address)};
-  return p;
 }
 
 /// On one host, the server's lock speaks for both sides if both use one NIC: a second one would find the first.
-void ClientSession::lock(Prepared& p, const Standpoint& at) const {
+void ClientSession::lock(Used& p, const Standpoint& at) const {
   const Nic nic = nic_of(at);
   if (same_host() && nic_of({at.plan, Side::server, at.peer, at.local, at.peer_address, at.local_address}).key == nic.key) return;
   p.lock.emplace(nic, fmt::format("a measurement against {}, pid {}", conversation_.peer(), getpid()),
                  Clock::now() + plan::expected_wall_time(at.plan));
 }
 
-void ClientSession::connect(const Prepared& p) {
+void ClientSession::connect(Used& p) {
   conversation_.send(MessageType::connect, control::offer_to_json(p.own_offer));
   conversation_.work([&] { p.engine->connect(p.server_offer, Deadline::after(kConnectBudget)); }, [&] { p.engine->cancel_connect(); });
   conversation_.expect(MessageType::connected, Deadline::after(kStepBudget), "connecting");
+  p.counters.emplace(local_.root, p.path);  // the server moves data as soon as it has said start
   conversation_.send(MessageType::start);
   conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "starting");
 }
 
-void ClientSession::run(results::Measurement& m, const Prepared& p, Progress& progress) {
-  CounterWatch counters(local_.root, p.path);
+void ClientSession::run(results::Measurement& m, const Used& p, Progress& progress) {
   auto deadline = Deadline::after(plan::expected_wall_time(m.plan) + kRunMargin);
-  auto end = supervise(conversation_, *p.engine, {.until = deadline}, LiveRate(progress));
+  auto end = supervise(conversation_, {*p.engine, *p.counters}, {.until = deadline}, LiveRate(progress, m.plan));
   end.side.role = "client";
   end.side.host = local_.node.facts.hostname;
-  end.side.counters = counters.deltas();
   check_bytes(end.transfers, same_host(), end.side);
   m.sides.push_back(std::move(end.side));
   if (end.interrupted) {

@@ -46,18 +46,19 @@ class ClientSession {
   const std::optional<Paths>& tcp_paths() const noexcept { return tcp_paths_; }
 
  private:
-  /// Everything of one measurement that lives until its end.
-  struct Prepared {
+  /// Everything that one measurement uses on this host, until its end.
+  struct Used {
     std::optional<NicLock> lock;
     std::unique_ptr<Engine> engine;
     transport::Offer server_offer;
     transport::Offer own_offer;
     host::UsedPath path;
+    std::optional<CounterWatch> counters;
   };
-  Prepared prepare(const plan::Plan& plan);
-  void lock(Prepared& prepared, const Standpoint& at) const;
-  void connect(const Prepared& prepared);
-  void run(results::Measurement& measurement, const Prepared& prepared, Progress& progress);
+  void prepare(Used& used, const plan::Plan& plan);
+  void lock(Used& used, const Standpoint& at) const;
+  void connect(Used& used);
+  void run(results::Measurement& measurement, const Used& used, Progress& progress);
   void give_up(results::Measurement& measurement, const Error& error, const char* stage);
   std::optional<std::string> settle_with_server(const Error& error, const char* stage);
   void lost(const std::string& why);

@@ -7,6 +7,7 @@
 #include <exception>
 #include <thread>
 
+#include "base/log.h"
 #include "bench/signals.h"
 #include "control/heartbeat.h"
 
@@ -20,7 +21,9 @@ constexpr std::chrono::seconds kSendBudget{5};
 
 Error stopped_here() { return Error(ErrorKind::peer, "stopped on this host (Ctrl-C, SIGTERM or SIGHUP)", ECANCELED); }
 
-Conversation::Conversation(control::Channel channel) : channel_(std::move(channel)) {}
+Conversation::Conversation(control::Channel channel) : channel_(std::move(channel)) {
+  log_debug("{}: control protocol {}", channel_.peer(), control::to_string(channel_.version_in_force()));
+}
 
 void Conversation::send(control::MessageType type, const std::string& body) {
   try {
@@ -137,6 +140,29 @@ void Conversation::work(const std::function<void()>& task, const std::function<v
   worker.join();
   if (called_off) std::rethrow_exception(called_off);
   if (failure) std::rethrow_exception(failure);
+}
+
+bool Conversation::release(std::shared_ptr<void> held, Deadline patience) noexcept {
+  // Shared with a thread that may outlive this call.
+  const auto finished = std::make_shared<control::WakeEvent>();
+  std::thread worker([held = std::move(held), finished]() mutable {
+    held.reset();
+    finished->set();
+  });
+  const std::array<int, 1> fds{finished->fd()};
+  try {
+    while (!broken_ && !finished->is_set() && !patience.passed()) {
+      auto outcome = wait_beating(fds, patience);
+      if (outcome.message) keep(std::move(*outcome.message));
+    }
+  } catch (const std::exception&) {
+    // broken_ is set; who comes next says why
+  }
+  while (!finished->is_set() && !patience.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const bool freed = finished->is_set();
+  if (freed) worker.join();
+  else worker.detach();
+  return freed;
 }
 
 }  // namespace railgauge::bench

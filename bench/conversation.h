@@ -2,6 +2,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@ namespace railgauge::bench {
 inline constexpr std::chrono::seconds kStepBudget{30};
 /// Engine::connect on either side.
 inline constexpr std::chrono::seconds kConnectBudget{10};
+/// Freeing what a measurement used: tens of ms for hundreds of QPs on a NIC; a driver that takes longer than this has hung.
+inline constexpr std::chrono::seconds kReleaseBudget{10};
 /// What a run may take beyond plan::expected_wall_time, on either side: start of threads, first bytes, last words.
 inline constexpr std::chrono::seconds kRunMargin{15};
 
@@ -43,6 +46,12 @@ class Conversation {
   /// its own deadlines).
   void work(const std::function<void()>& task, const std::function<void()>& cancel = {});
 
+  /// Frees what a measurement used: lets go of `held`, which nobody else may own, on a thread of its own and keeps the heart
+  /// beating until that is done. Messages that arrive meanwhile wait for `expect`. False when it is not done by `patience`: some
+  /// driver holds it (rdma_rxe took 50 s in ibv_destroy_qp), and the thread is left alone with it. Never throws: that the
+  /// peer is lost shows in broken().
+  bool release(std::shared_ptr<void> held, Deadline patience) noexcept;
+
   /// True once a failure of the peer has come out of expect() since the last forget_failure(): the peer has given up the
   /// step by itself and waits for the next one, no answer follows.
   bool peer_failed() const noexcept { return peer_failed_; }
@@ -52,7 +61,6 @@ class Conversation {
   bool broken() const noexcept { return broken_; }
   const std::string& peer() const noexcept { return channel_.peer(); }
   const control::Endpoints& endpoints() const noexcept { return channel_.endpoints(); }
-  control::Channel& channel() noexcept { return channel_; }
 
   /// For supervise(): waits on `wake_fd` too. Throws (and is broken) when the peer is gone.
   std::optional<control::Message> wait(int wake_fd, Deadline deadline);

@@ -34,7 +34,7 @@ struct RunControl {
   std::atomic<bool> active_done{false}; ///< set by the ENGINE: this side's active part (initiating, sending) has ended; a
                                         ///< passive side sets it as run() begins. The supervisor then tells the peer.
   std::atomic<std::uint64_t> live_bytes{0};     ///< for the progress line; written by engines at interval ends, relaxed
-  std::atomic<std::uint64_t> live_messages{0};
+  std::atomic<std::uint64_t> live_messages{0};  ///< the same, of rates and latencies
   Transfers transfers;                  ///< written by the engine at the end of run(), read after it
 };
 

@@ -103,6 +103,14 @@ void conclude(Measurement& m) {
                                 : "nothing was counted in the measured window";
 }
 
+std::string live_text(const plan::Plan& plan, std::uint64_t count, Clock::duration time) {
+  if (time <= Clock::duration::zero()) return "...";
+  if (plan.metric == plan::Metric::bandwidth) return format_gbit_per_s(gbit_per_s(count, time));
+  const double per_s = static_cast<double>(count) / std::chrono::duration<double>(time).count();
+  if (plan.metric == plan::Metric::rate) return fmt::format("{:.2f} M messages/s", per_s / 1e6);
+  return fmt::format("{:.0f} {}/s", per_s, plan.under_load ? "messages" : "round trips");
+}
+
 std::string headline_text(const Measurement& m) {
   if (!has_figure(m)) return m.reason.empty() ? "no figure" : m.reason;
   std::string mark = m.outcome == results::Outcome::partial ? "  (partial: " + m.reason + ")" : "";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -29,6 +30,12 @@ LocalHost read_local_host(const std::string& sysroot, const std::vector<std::str
   if (local.root.live()) verbs::merge_into(local.node.facts);
   local.node.clock_read_cost = measure_clock_cost();
   return local;
+}
+
+plan::Limits default_limits(const host::Snapshot& facts, bool both_sides) {
+  plan::Limits limits;
+  if (facts.memory_bytes) limits.max_memory_bytes = std::min(limits.max_memory_bytes, *facts.memory_bytes / (both_sides ? 4 : 2));
+  return limits;
 }
 
 bool has_no_rdma_device(const host::Snapshot& facts, std::string& reason) {

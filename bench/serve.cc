@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "bench/arguments.h"
 #include "bench/connection_options.h"
-#include "bench/server_session.h"
 #include "bench/signals.h"
 #include "control/token.h"
 
@@ -39,15 +38,16 @@ std::chrono::nanoseconds above_zero(const char* option, const std::string& text)
   return duration;
 }
 
-plan::Limits limits_of(const ServeOptions& options) {
-  plan::Limits limits;
+plan::Limits limits_of(const ServeOptions& options, const host::Snapshot& facts) {
+  auto limits = default_limits(facts, false);
   if (!options.max_memory.empty()) limits.max_memory_bytes = parse_size(options.max_memory, "--max-memory");
   if (limits.max_memory_bytes == 0) throw Error(ErrorKind::usage, "--max-memory 0 lets nobody measure: use more, or leave it out");
   if (!options.max_duration.empty()) limits.max_duration = above_zero("--max-duration", options.max_duration);
   return limits;
 }
 
-/// The token in force; empty: none, which only --open brings about. One of its own making unless one is given.
+/// The token in force, for as long as this process serves: a host is checked more than once. Empty: none, which only --open
+/// brings about. One of its own making unless one is given.
 std::string token_of(const ServeOptions& options, const std::optional<std::string>& given) {
   if (options.open && (!options.token.empty() || !options.token_file.empty()))
     throw Error(ErrorKind::usage, "--open means no token: leave out either it or the token");
@@ -77,7 +77,7 @@ void print_invitation(const control::Acceptor& acceptor, const std::string& host
   fmt::print("railgauge serves on {}\n", where);
   std::string call = call_name(acceptor, host);
   std::string port = acceptor.port() == control::kDefaultPort ? "" : fmt::format(" --port {}", acceptor.port());
-  if (token_is_new) fmt::print("token  {}\n", token);
+  if (token_is_new) fmt::print("token  {}  (for this run of serve)\n", token);
   if (token.empty()) {
     fmt::print("on the other host:  railgauge check {}{}\n", call, port);
   } else if (token_is_new) {
@@ -85,30 +85,34 @@ void print_invitation(const control::Acceptor& acceptor, const std::string& host
   } else {
     fmt::print("on the other host:  railgauge check {}{} --token-file FILE\n", call, port);
   }
-  if (std::fflush(stdout) != 0 && token_is_new) throw Error(ErrorKind::system, "stdout did not take the one-time token: nobody could connect");
+  if (std::fflush(stdout) != 0 && token_is_new) throw Error(ErrorKind::system, "stdout did not take the token: nobody could connect");
 }
 
 std::uint64_t run_serve(const ServeOptions& options) {
   auto given = resolve_token(options.token, options.token_file);
-  auto limits = limits_of(options);
   auto idle = options.idle_exit.empty() ? Clock::duration::zero() : Clock::duration(above_zero("--idle-exit", options.idle_exit));
   std::string token = token_of(options, given);
-  auto local = read_local_host(options.sysroot, command_line());
-  local.node.role = "server";
+  const auto read_host = [&] {
+    auto local = read_local_host(options.sysroot, command_line());
+    local.node.role = "server";
+    return local;
+  };
+  const auto facts = read_host().node.facts;
+  const auto limits = limits_of(options, facts);
   control::AcceptorOptions door;
   door.bind = options.bind;
   door.port = options.port;
   door.token = token;
   door.open = options.open;
   control::Acceptor acceptor(door);
-  print_invitation(acceptor, local.node.facts.hostname, token, !given && !token.empty());
-  return serve_clients(acceptor, local, limits, options.max_runs, idle);
+  print_invitation(acceptor, facts.hostname, token, !given && !token.empty());
+  return serve_clients(acceptor, read_host, limits, options.max_runs, idle);
 }
 
-void serve_one(control::Acceptor& acceptor, control::Channel channel, const LocalHost& local, const plan::Limits& limits) {
+void serve_one(control::Acceptor& acceptor, control::Channel channel, const ReadHost& read_host, const plan::Limits& limits) {
   Conversation conversation(std::move(channel));
   try {
-    serve_client(conversation, local, limits, [&](const std::string& what, Clock::time_point until) { acceptor.set_busy(what, until); });
+    serve_client(conversation, read_host, limits, [&](const std::string& what, Clock::time_point until) { acceptor.set_busy(what, until); });
     log_info("{} is done", conversation.peer());
   } catch (const std::exception& error) {
     log_warning("{}: {}", conversation.peer(), error.what());
@@ -119,7 +123,7 @@ void serve_one(control::Acceptor& acceptor, control::Channel channel, const Loca
 
 }  // namespace
 
-std::uint64_t serve_clients(control::Acceptor& acceptor, const LocalHost& local, const plan::Limits& limits,
+std::uint64_t serve_clients(control::Acceptor& acceptor, const ReadHost& read_host, const plan::Limits& limits,
                             std::uint64_t max_clients, Clock::duration idle_exit) {
   std::uint64_t served = 0;
   auto idle_since = Clock::now();
@@ -131,7 +135,7 @@ std::uint64_t serve_clients(control::Acceptor& acceptor, const LocalHost& local,
       if (idle_exit.count() > 0 && until.passed()) break;
       continue;
     }
-    serve_one(acceptor, std::move(*channel), local, limits);
+    serve_one(acceptor, std::move(*channel), read_host, limits);
     ++served;
     idle_since = Clock::now();
   }
@@ -150,7 +154,7 @@ LoopbackServer::LoopbackServer(const LocalHost& local)
   thread_ = std::thread([this] {
     std::array<int, 2> wake{stop_fd(), quit_.fd()};
     auto channel = acceptor_.next(Deadline::after(std::chrono::seconds(60)), wake);
-    if (channel) serve_one(acceptor_, std::move(*channel), local_, plan::Limits{});
+    if (channel) serve_one(acceptor_, std::move(*channel), [this] { return local_; }, default_limits(local_.node.facts, true));
   });
 }
 
@@ -169,12 +173,12 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   c->add_flag("--open", options->open, "no token: only on loopback or a network you trust");
   c->add_option("--max-runs", options->max_runs, "end after so many clients");
   c->add_option("--idle-exit", options->idle_exit, "end when nobody came for so long: 10m");
-  c->add_option("--max-memory", options->max_memory, "most buffer memory a client may ask for (default 64G)");
+  c->add_option("--max-memory", options->max_memory, "most buffer memory a client may ask for (default: half of this host's, 64G at most)");
   c->add_option("--max-duration", options->max_duration, "longest measurement (default 24h); one by count is stopped when it takes longer");
   add_sysroot_option(*c, options->sysroot, "Options");
   c->footer(
       "Examples:\n"
-      "  railgauge serve                          prints a one-time token\n"
+      "  railgauge serve                          prints a token for this run of serve\n"
       "  railgauge serve --bind 10.0.0.2 --token-file /etc/railgauge.token\n"
       "  railgauge serve --open --bind 127.0.0.1 --port 0 --max-runs 1\n");
   c->callback([options, &exit_code] {

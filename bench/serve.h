@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bench/local_host.h"
+#include "bench/server_session.h"
 #include "control/acceptor.h"
 #include "control/heartbeat.h"
 #include "plan/plan.h"
@@ -20,7 +21,7 @@ void add_serve_command(CLI::App& app, int& exit_code);
 
 /// Serves client after client until the user asks to stop, `max_clients` (0: no limit) have been served, or nobody came
 /// for `idle_exit` (zero: no limit). Returns the number served. Bad clients are logged and end only their own talk.
-std::uint64_t serve_clients(control::Acceptor& acceptor, const LocalHost& local, const plan::Limits& limits,
+std::uint64_t serve_clients(control::Acceptor& acceptor, const ReadHost& read_host, const plan::Limits& limits,
                             std::uint64_t max_clients, Clock::duration idle_exit);
 
 /// The server of `check --self`: listens on loopback with a token of its own and serves one client on a thread.

@@ -25,11 +25,19 @@ control::Failure failure_of(const Error& error, const char* stage) {
   return {.kind = error.kind(), .code = error.code(), .stage = stage, .text = error.what()};
 }
 
-/// One measurement on the server's side. `stage` says how far it came, for the failure message.
+/// One measurement on the server's side. `stage` says how far it came, for the failure message. Its end frees what it used,
+/// beating, so that the client does not take a slow driver for a dead server.
 class ServedMeasurement {
  public:
   ServedMeasurement(Conversation& conversation, const LocalHost& local, const host::Snapshot& client, const plan::Limits& limits, const SetBusy& set_busy)
       : conversation_(conversation), local_(local), client_(client), limits_(limits), set_busy_(set_busy) {}
+  ServedMeasurement(const ServedMeasurement&) = delete;
+  ServedMeasurement& operator=(const ServedMeasurement&) = delete;
+  ~ServedMeasurement() {
+    if (!conversation_.release(std::move(used_), Deadline::after(kReleaseBudget)))
+      log_warning("what the measurement for {} used was not freed within {}: its driver hangs (see dmesg), and until it returns the NIC stays busy",
+                  conversation_.peer(), format_duration(kReleaseBudget));
+  }
 
   void run(const std::string& plan_text) {
     auto plan = plan_from(plan_text);
@@ -62,12 +70,12 @@ class ServedMeasurement {
     const Standpoint at{plan, Side::server, local_.node.facts, client_, ends.local_address, ends.peer_address};
     same_host_ = one_host(at);
     // Before the engine takes memory and QPs that the measurement under way may need.
-    lock_.emplace(nic_of(at),
-                  fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan, limits_));
+    used_->lock.emplace(nic_of(at),
+                        fmt::format("a measurement for {}, pid {}", conversation_.peer(), getpid()), Clock::now() + plan::expected_wall_time(plan, limits_));
     transport::Offer offer;
     conversation_.work([&] {
-      engine_ = make_engine(at);
-      offer = engine_->offer(nullptr);
+      used_->engine = make_engine(at);
+      offer = used_->engine->offer(nullptr);
     });
     path_ = used_path(plan, offer, local_.node.facts, ends.local_address);
     conversation_.send(MessageType::prepared, control::offer_to_json(offer));
@@ -76,20 +84,19 @@ class ServedMeasurement {
   void connect() {
     stage_ = "connect";
     auto peer_offer = control::offer_from_json(conversation_.expect(MessageType::connect, Deadline::after(kStepBudget), "preparing"));
-    conversation_.work([&] { engine_->connect(peer_offer, Deadline::after(kConnectBudget)); }, [&] { engine_->cancel_connect(); });
+    conversation_.work([&] { used_->engine->connect(peer_offer, Deadline::after(kConnectBudget)); }, [&] { used_->engine->cancel_connect(); });
     conversation_.send(MessageType::connected);
   }
 
   void measure(const plan::Plan& plan) {
     stage_ = "run";
     conversation_.expect(MessageType::start, Deadline::after(kStepBudget), "connecting");
-    CounterWatch counters(local_.root, path_);
+    const CounterWatch counters(local_.root, path_);
     conversation_.send(MessageType::start);
-    auto end = supervise(conversation_, *engine_, limit_of(plan), {});
+    auto end = supervise(conversation_, {*used_->engine, counters}, limit_of(plan), {});
     if (conversation_.broken()) throw Error(ErrorKind::peer, end.interrupted.value_or("the connection is lost"));
     end.side.role = "server";
     end.side.host = local_.node.facts.hostname;
-    end.side.counters = counters.deltas();
     check_bytes(end.transfers, same_host_, end.side);
     if (end.interrupted) end.side.warnings.push_back("cut short: " + *end.interrupted);
     conversation_.send(MessageType::result, results::side_result_to_json(end.side));
@@ -103,8 +110,11 @@ class ServedMeasurement {
   const char* stage_ = "prepare";
   host::UsedPath path_;
   bool same_host_ = false;
-  std::optional<NicLock> lock_;
-  std::unique_ptr<Engine> engine_;
+  struct Used {
+    std::optional<NicLock> lock;
+    std::unique_ptr<Engine> engine;     ///< gone before the lock
+  };
+  std::shared_ptr<Used> used_ = std::make_shared<Used>();
 };
 
 /// What fails alike in one measurement after the other of a client is said once, and at the end how often.
@@ -150,12 +160,25 @@ void serve_measurement(Conversation& conversation, const LocalHost& local, const
   }
 }
 
+/// This host as it is now. A client must not wait for facts that cannot be had.
+LocalHost introduce(Conversation& conversation, const ReadHost& read_host) {
+  std::optional<LocalHost> local;
+  try {
+    conversation.work([&] { local = read_host(); });
+  } catch (const std::exception& error) {
+    if (!conversation.broken()) conversation.send(MessageType::failure, control::to_json(failure_of(error_from(error), "control")));
+    throw;
+  }
+  conversation.send(MessageType::facts, results::node_to_json(local->node));
+  return std::move(*local);
+}
+
 }  // namespace
 
-void serve_client(Conversation& conversation, const LocalHost& local, const plan::Limits& limits, const SetBusy& set_busy) {
+void serve_client(Conversation& conversation, const ReadHost& read_host, const plan::Limits& limits, const SetBusy& set_busy) {
   auto client = results::node_from_json(conversation.expect(MessageType::facts, Deadline::after(kStepBudget), "introducing itself"));
   log_info("serving {} ({})", printable(client.facts.hostname), conversation.peer());
-  conversation.send(MessageType::facts, results::node_to_json(local.node));
+  const LocalHost local = introduce(conversation, read_host);
   FailureLog log(conversation.peer());
   while (true) {
     auto message = conversation.next(Deadline::after(kIdleBudget));

@@ -63,14 +63,23 @@ class Watch {
   bool told_ = false;
 };
 
+void read_counters(const CounterWatch& counters, results::SideResult& side) noexcept {
+  try {
+    side.counters = counters.deltas();
+  } catch (const std::exception& error) {
+    side.warnings.push_back(fmt::format("the NIC counters after the run could not be read: {}", error.what()));
+  }
+}
+
 }  // namespace
 
-RunEnd supervise(Conversation& conversation, Engine& engine, const RunLimit& limit, const std::function<void(const RunControl&)>& on_tick) {
+RunEnd supervise(Conversation& conversation, const RunPart& part, const RunLimit& limit, const std::function<void(const RunControl&)>& on_tick) {
   RunEnd end;
   RunControl control;
   control::WakeEvent finished;
   std::thread runner([&] {
-    end.side = engine.run(control);
+    end.side = part.engine.run(control);
+    read_counters(part.counters, end.side);
     finished.set();
   });
   Watch watch(conversation, control, end);

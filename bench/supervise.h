@@ -5,6 +5,7 @@
 
 #include "bench/conversation.h"
 #include "bench/engine.h"
+#include "bench/measured_path.h"
 
 namespace railgauge::bench {
 
@@ -24,10 +25,16 @@ struct RunLimit {
   std::string reason = "the measurement did not end in its time";
 };
 
-/// Runs `engine` on a thread of its own and watches: tells the peer when this side's active part is done, passes on the
+/// A side's part in a run: the engine's, then what the counters say of it.
+struct RunPart {
+  Engine& engine;
+  const CounterWatch& counters;
+};
+
+/// Runs this side's part on a thread of its own and watches: tells the peer when this side's active part is done, passes on the
 /// peer's word, beats the heart, and stops the engine when the peer vanishes or stops, the user asks to stop, or
 /// `limit` is reached. `on_tick` is called about every 100 ms with the run's control (for the progress line); may be empty.
 /// Never throws: a lost channel is an `interrupted` (and conversation.broken()).
-RunEnd supervise(Conversation& conversation, Engine& engine, const RunLimit& limit, const std::function<void(const RunControl&)>& on_tick);
+RunEnd supervise(Conversation& conversation, const RunPart& part, const RunLimit& limit, const std::function<void(const RunControl&)>& on_tick);
 
 }  // namespace railgauge::bench

@@ -132,9 +132,7 @@ Flow::Reading Flow::read() const noexcept {
 
 void Flow::publish(RunControl& control, const stats::Counters& counters) noexcept {
   control.live_bytes.fetch_add(counters.bytes - published_bytes_, std::memory_order_relaxed);
-  control.live_messages.fetch_add(counters.messages - published_messages_, std::memory_order_relaxed);
   published_bytes_ = counters.bytes;
-  published_messages_ = counters.messages;
 }
 
 /// Lets each thread note its CPU time before the window opens: that reads two files of /proc. One that sleeps in its stream

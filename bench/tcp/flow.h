@@ -122,7 +122,6 @@ class Flow {
   bool stalled_ = false;
   bool stopped_ = false;
   std::uint64_t published_bytes_ = 0;
-  std::uint64_t published_messages_ = 0;
   std::uint64_t progress_bytes_ = 0;
   Clock::time_point progress_at_{};
   std::optional<std::uint64_t> buffer_at_end_bytes_;

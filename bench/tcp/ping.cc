@@ -21,7 +21,7 @@ Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
   memory::fill_pattern(message_.span(), 0, memory::Pattern{.seed = plan.message_bytes});
 }
 
-loops::RoundTripJob Ping::job(const RunControl& control) const noexcept {
+loops::RoundTripJob Ping::job(RunControl& control) const noexcept {
   return {.stream = &stream_,
           .blocking = stream_.blocking(),
           .message = message_.span(),
@@ -31,7 +31,8 @@ loops::RoundTripJob Ping::job(const RunControl& control) const noexcept {
           .iterations = plan_.iterations,
           .verify = plan_.verify,
           .rate_per_s = plan_.load_rate_per_s,
-          .stop = &control.stop};
+          .stop = &control.stop,
+          .live_messages = &control.live_messages};
 }
 
 void Ping::judge(PingResult& result) const {
@@ -96,7 +97,6 @@ PingResult Ping::measure(RunControl& control) noexcept {
     result.warnings.push_back(
         fmt::format("{} messages of the window were not answered by its end and are in no percentile", result.outcome.unanswered));
   }
-  control.live_messages.fetch_add(result.outcome.recorded, std::memory_order_relaxed);
   judge(result);
   note_checks(result);
   return result;

@@ -37,7 +37,7 @@ class Ping {
   PingResult echo(RunControl& control) noexcept;
 
  private:
-  loops::RoundTripJob job(const RunControl& control) const noexcept;
+  loops::RoundTripJob job(RunControl& control) const noexcept;
   void judge(PingResult& result) const;
   void note_checks(PingResult& result) const;
 

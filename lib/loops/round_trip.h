@@ -52,6 +52,7 @@ struct RoundTripJob {
   double rate_per_s = 0;                ///< open loop only: messages per second, > 0
   Clock::duration stall_limit = std::chrono::seconds(5);
   const std::atomic<bool>* stop = nullptr;
+  std::atomic<std::uint64_t>* live_messages = nullptr;  ///< counts those recorded, for the live line; null: nobody looks
 };
 
 /// Closed loop: sends a message, waits for its echo, records the time between (call of the send to arrival of the last

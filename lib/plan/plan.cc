@@ -102,7 +102,8 @@ void check_memory(const Plan& plan, const Limits& limits) {
   const bool small = plan.metric == Metric::latency && !plan.under_load;  // one message, whatever the working set
   const std::uint64_t per_thread = blocks_of(plan) * (small ? least : std::max(least, working_set));
   if (per_thread > limits.max_memory_bytes / static_cast<std::uint64_t>(plan.threads))
-    refuse("{} of buffers on each of --threads {} pass the limit of {}: use a smaller --working-set, --size, --qps or --threads",
+    refuse("{} of buffers on each of --threads {} pass the limit of {} (half of the host's memory, a quarter where both sides are on one host, at most 64 GiB; "
+           "or serve --max-memory): use a smaller --working-set, --size, --qps or --threads",
            format_size(per_thread), plan.threads, format_size(limits.max_memory_bytes));
 }
 

@@ -44,7 +44,7 @@ def take_output(further):
 
 
 def place_token(pair):
-    """A one-time token in the folder that both hosts see and no other user may read."""
+    """A token for one run in the folder that both hosts see and no other user may read."""
     token = pair.share / "token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(16) + "\n")

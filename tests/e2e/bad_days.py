@@ -9,12 +9,16 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import termios
 import threading
 import time
 import unittest
 
-from harness import PROGRAM, SLOW, Server, RailgaugeTest, call, environment, free_port
+from harness import HERE, PROGRAM, SLOW, Server, RailgaugeTest, call, environment, free_port
+
+sys.path.insert(0, str(HERE.parent / "sysroots"))
+from tree import Tree, add_host, add_port, add_rdma  # noqa: E402
 
 
 class Unreachable(RailgaugeTest):
@@ -168,6 +172,21 @@ class NoPermission(RailgaugeTest):
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assert_says(self.only_record()["measurements"][0]["reason"], "sim0", "Permission denied")
 
+    def test_nor_is_it_left_out_where_sysfs_shows_its_port(self):
+        """The device is there and its port ACTIVE, so that a check must not be met by its TCP part alone."""
+        self.need_simverbs()
+        tree = Tree(self.here / "tree")
+        add_host(tree, "alpha")
+        add_port(tree, add_rdma(tree, "sim0", "/sys/devices/sim0", "0200:5200:0000:0001"), 1, "4: ACTIVE", "5: LinkUp", "200 Gb/sec (4X HDR)", "Ethernet",
+                 gids=[("0000:0000:0000:0000:0000:ffff:7f00:0001", "RoCE v2", "lo")])
+        env = environment(True, RAILGAUGE_SIM_FAULTS="fail open errno 13")
+        for arguments in (("rdma", "--duration", "100ms"), ("check", "--quick")):
+            done = call(*arguments, "--self", "--sysroot", tree.root, "--format", "json", env=env, cwd=self.here)
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            m = self.judged(done.stdout)["measurements"][0]
+            self.assertEqual(m["outcome"], "failed")
+            self.assert_says(m["reason"], "sim0", "Permission denied", "group rdma")
+
 
 class Placement(RailgaugeTest):
     def test_cpus_and_nodes_that_are_not_there(self):
@@ -191,10 +210,10 @@ class OneAfterTheOther(RailgaugeTest):
 
 
 class Terminals(RailgaugeTest):
-    def on_a_terminal(self, term):
+    def on_a_terminal(self, term, *arguments):
         main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        done = subprocess.Popen([PROGRAM, "tcp", "--self", "-b", "--duration", "400ms"], env=environment(TERM=term), cwd=self.here,
+        done = subprocess.Popen([PROGRAM, "tcp", "--self", *(arguments or ("-b", "--duration", "400ms"))], env=environment(TERM=term), cwd=self.here,
                                 stdin=subprocess.DEVNULL, stdout=side, stderr=side)
         os.close(side)
         text = b""
@@ -215,6 +234,9 @@ class Terminals(RailgaugeTest):
 
     def test_a_dumb_terminal_gets_no_escapes(self):
         self.assertNotIn("\x1b", self.on_a_terminal("dumb"))
+
+    def test_a_latency_lives_too(self):
+        self.assertRegex(self.on_a_terminal("xterm", "--metric", "latency", "--duration", "1s"), r" [1-9]\d* round trips/s")
 
 
 class NothingCounted(RailgaugeTest):

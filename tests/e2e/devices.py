@@ -2,6 +2,7 @@
 """Devices that can little, refuse much or go away: each works or says in one sentence what it lacks."""
 import os
 import pathlib
+import re
 import resource
 import unittest
 
@@ -57,6 +58,36 @@ class Devices(RailgaugeTest):
 
     def test_messages_larger_than_the_device_sends(self):
         self.assert_says(self.reason("[device x_9]\nmax_msg_bytes = 1048576\n", "--size", "2M"), "--size 2 MiB", "x_9", "use 1 MiB or less")
+
+    def test_messages_larger_than_memory(self):
+        memory = int(re.search(r"MemTotal: *(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]) // 1024  # MiB
+        # 64 GiB and more is refused before anybody is called, with the same words.
+        done = self.on("[device x_9]\n", "rdma", "--self", "--working-set", f"{memory}M", "--format", "json")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        text = self.judged(done.stdout)["measurements"][0]["reason"] if done.stdout else done.stderr
+        self.assert_says(text, "of buffers", "pass the limit of", "half of the host's memory", "--working-set")
+
+    def test_ports_of_two_kinds_are_settings_that_do_not_fit(self):
+        (self.here / "ib.conf").write_text("[device ib_3]\n[port 1]\nlink_layer = infiniband\n")
+        with Server(env=environment(True, RAILGAUGE_SIM_DEVICE=str(self.here / "ib.conf"))) as server:
+            done = self.on("[device x_9]\n", "rdma", "127.0.0.1", "--port", server.port, "--format", "json")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            m = self.judged(done.stdout)["measurements"][0]
+            self.assertEqual(m["outcome"], "failed")
+            self.assert_says(m["reason"], "x_9 port 1 is Ethernet", "ib_3 port 1 is InfiniBand", "--device")
+
+    def test_a_silent_path_costs_one_timeout_and_tcp_goes_on(self):
+        """Each of the 21 RDMA measurements waited its 9 s."""
+        done = self.on("[device x_9]\n", "check", "--self", "--quick", "--format", "json", faults="message 1 stuck")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertLess(done.seconds, 15 * SLOW, "--quick promises 15 s")
+        measurements = self.judged(done.stdout)["measurements"]
+        rdma = [m for m in measurements if m["plan"]["transport"] == "rdma"]
+        self.assertEqual(rdma[0]["outcome"], "failed")
+        for m in rdma[1:]:
+            self.assertEqual(m["outcome"], "skipped", m["plan"]["label"])
+            self.assert_says(m["reason"], "not tried: " + rdma[0]["plan"]["label"] + " failed: " + rdma[0]["reason"])
+        self.assertEqual({m["outcome"] for m in measurements if m["plan"]["transport"] == "tcp"}, {"done"})
 
     def test_an_empty_gid_table(self):
         self.assert_says(self.reason("[device x_9]\n[port 1]\ngids = none\n"), "x_9 port 1 has no GID", "give its interface an address")

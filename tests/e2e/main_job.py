@@ -2,9 +2,13 @@
 """The main job between two processes: record, report, exit code, time."""
 import json
 import subprocess
+import sys
 import unittest
 
-from harness import PROGRAM, SLOW, Server, RailgaugeTest, call, environment
+from harness import HERE, PROGRAM, SLOW, Server, RailgaugeTest, call, environment
+
+sys.path.insert(0, str(HERE.parent / "sysroots"))
+import make  # noqa: E402  (writes trees of hosts)
 
 
 class MainJob(RailgaugeTest):
@@ -25,6 +29,17 @@ class MainJob(RailgaugeTest):
         self.assertIn(("tcp", "round_trip", "latency"), kinds)
         for m in record["measurements"]:
             self.assertEqual(m["outcome"], "done", m["plan"]["label"] + ": " + m["reason"])
+
+    def test_a_server_tells_each_client_the_facts_of_its_time(self):
+        root = self.here / "tree"
+        make.a100_roce(make.Tree(root))
+        rate = root / "sys/class/infiniband/mlx5_0/ports/1/rate"
+        with Server("--sysroot", str(root)) as server:
+            for words, gbit_per_s in (("200 Gb/sec (4X HDR)", 200), ("50 Gb/sec (1X HDR)", 50)):
+                rate.write_text(words + "\n")
+                done = call("tcp", "127.0.0.1", "--port", server.port, "--duration", "50ms", "--interval", "10ms", "--format", "json", cwd=self.here)
+                port = self.judged(done.stdout)["nodes"][1]["facts"]["rdma_devices"][0]["ports"][0]
+                self.assertEqual(port["rate_gbit_per_s"], gbit_per_s)
 
     def test_two_processes_share_one_record(self):
         self.need_simverbs()

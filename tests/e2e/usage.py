@@ -64,7 +64,7 @@ class Usage(RailgaugeTest):
     def test_an_empty_token_variable_does_not_open_the_server(self):
         done = call("serve", "--port", "0", "--idle-exit", "50ms", env=environment(RAILGAUGE_TOKEN=""))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_says(done.stdout, "token  ")
+        self.assert_says(done.stdout, "token  ", "for this run of serve")
 
     def test_a_place_that_takes_no_record_is_refused_before_measuring(self):
         self.refused("tcp", "h", "--output", "n" * 300 + ".json", says=["--output", "File name too long"])

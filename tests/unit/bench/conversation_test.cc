@@ -1,6 +1,8 @@
 #include "bench/conversation.h"
 
 #include <atomic>
+#include <memory>
+#include <optional>
 
 #include "control/messages.h"
 #include "unit/control/support.h"
@@ -60,6 +62,57 @@ TEST(Conversation, DoesNotKeepMessagesWithoutEnd) {
   Talk talk;
   for (int i = 0; i < 5; ++i) talk.pair.client.send(MessageType::connect, "{}", soon());
   EXPECT_THAT(talk.end_of_a_step().what(), HasSubstr("none of which was asked for"));
+  EXPECT_TRUE(talk.here.broken());
+}
+
+/// Something that takes `time` to free.
+std::shared_ptr<void> slow_to_free(milliseconds time) {
+  return {new char, [time](char* held) {
+            std::this_thread::sleep_for(time);
+            delete held;
+          }};
+}
+
+TEST(Conversation, BeatsWhileItFreesAndKeepsWhatArrives) {
+  Talk talk;
+  talk.pair.client.send(MessageType::bye, "", soon());
+  // A heartbeat is due each second; who hears none for 1.6 s would take this side for dead.
+  std::optional<Error> gone;
+  std::thread client([&] {
+    try {
+      control::Heartbeat(talk.pair.client, milliseconds(1600)).wait({}, Deadline::after(milliseconds(2500)));
+    } catch (const Error& error) {
+      gone = error;
+    }
+  });
+  EXPECT_TRUE(talk.here.release(slow_to_free(milliseconds(2600)), soon()));
+  client.join();
+  EXPECT_FALSE(gone) << gone->what();
+  EXPECT_FALSE(talk.here.broken());
+  auto message = talk.here.next(soon());
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->type, MessageType::bye);
+}
+
+TEST(Conversation, LeavesAloneWhatADriverHolds) {
+  Talk talk;
+  std::atomic<bool> freed{false};
+  const auto begin = Clock::now();
+  EXPECT_FALSE(talk.here.release(
+      {new char, [&freed](char* held) {
+         std::this_thread::sleep_for(milliseconds(800));
+         delete held;
+         freed = true;
+       }},
+      Deadline::after(milliseconds(50))));
+  EXPECT_LT(Clock::now() - begin, milliseconds(700));
+  EXPECT_TRUE(soon_true([&] { return freed.load(); }));
+}
+
+TEST(Conversation, FreesAlsoWhenThePeerHasGone) {
+  Talk talk;
+  { control::Channel gone = std::move(talk.pair.client); }
+  EXPECT_TRUE(talk.here.release(slow_to_free(milliseconds(50)), soon()));
   EXPECT_TRUE(talk.here.broken());
 }
 

@@ -193,5 +193,17 @@ TEST(CheckPlans, KeepWithinTheirTimes) {
   EXPECT_LT(total(Effort::standard), std::chrono::seconds(40));
 }
 
+TEST(LiveText, ShowsWhatThePlanMeasures) {
+  plan::Plan p;
+  const auto time = std::chrono::milliseconds(250);
+  EXPECT_EQ(live_text(p, 312'500'000, time), "10.0 Gbit/s");  // 2.5 Gbit in a quarter of a second
+  p.metric = plan::Metric::rate;
+  EXPECT_EQ(live_text(p, 1'000'000, time), "4.00 M messages/s");
+  p.metric = plan::Metric::latency;
+  EXPECT_EQ(live_text(p, 5'000, time), "20000 round trips/s");
+  p.under_load = true;
+  EXPECT_EQ(live_text(p, 2'500, time), "10000 messages/s");
+}
+
 }  // namespace
 }  // namespace railgauge::bench

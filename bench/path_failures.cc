@@ -1,0 +1,49 @@
+#include "bench/path_failures.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace railgauge::bench {
+namespace {
+
+/// IBV_WC_RETRY_EXC_ERR of <infiniband/verbs.h>: no acknowledgement came back.
+constexpr int kRetryExceeded = 12;
+/// A failure that took so much longer than its plan is not waited for once more in the other direction: on software devices,
+/// whose timeouts are long (9 s), both together would outlast `check --quick`.
+constexpr std::chrono::seconds kLongWait{5};
+
+bool is(const results::ErrorInfo& error, ErrorKind kind) { return error.kind == name_of(kind); }
+
+/// No connection, or none in time: that does not depend on the direction.
+bool never_connected(const results::ErrorInfo& error) {
+  return error.stage == "connect" || (error.stage == "prepare" && is(error, ErrorKind::timeout));
+}
+
+bool went_silent(const results::ErrorInfo& error) {
+  return error.stage == "run" && (is(error, ErrorKind::timeout) || (is(error, ErrorKind::verbs) && error.code == kRetryExceeded));
+}
+
+}  // namespace
+
+void PathFailures::note(const results::Measurement& tried) {
+  const bool wrong = tried.outcome == results::Outcome::failed || tried.outcome == results::Outcome::partial;
+  if (!wrong || !tried.error) return;
+  const bool whole = never_connected(*tried.error);
+  if (!whole && !went_silent(*tried.error)) return;
+  const bool slow = tried.wall > tried.plan.warm_up + tried.plan.duration + kLongWait;
+  broken_.push_back({.transport = tried.plan.transport,
+                     .direction = whole || slow ? std::nullopt : std::optional(tried.plan.direction),
+                     .cause = fmt::format("not tried: {} failed: {}", tried.plan.label, tried.reason)});
+}
+
+std::optional<std::string> PathFailures::why_not(const plan::Plan& plan) const {
+  for (const auto& broken : broken_) {
+    if (broken.transport != plan.transport) continue;
+    // What goes both ways needs each of them.
+    if (!broken.direction || *broken.direction == plan.direction || plan.direction == plan::Direction::both) return broken.cause;
+  }
+  return std::nullopt;
+}
+
+}  // namespace railgauge::bench
