@@ -111,7 +111,7 @@ std::vector<ibv_gid_entry> gid_entries_by_slot(const Device& device, int port, c
   std::vector<ibv_gid_entry> entries;
   for (int index = 0; index < attributes.gid_tbl_len; ++index) {
     ibv_gid_entry entry{};
-    if (is_refused(ibv_query_gid(device.context(), static_cast<std::uint8_t>(port), index, &entry.gid))) continue;
+    if (errno_of_negative(ibv_query_gid(device.context(), static_cast<std::uint8_t>(port), index, &entry.gid)) != 0) continue;
     if (host::is_empty_gid(format_gid(entry.gid))) continue;
     entry.gid_index = static_cast<std::uint32_t>(index);
     entry.port_num = static_cast<std::uint32_t>(port);
@@ -127,7 +127,7 @@ std::vector<ibv_gid_entry> gid_entries(const Device& device, int port) {
   // The table holds the entries of all ports, and the call fails when the array is too small for them.
   std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 1)) * device.limits().phys_port_cnt);
   auto count = query == nullptr ? -ENOSYS : query(device.context(), entries.data(), entries.size(), 0, sizeof entries[0]);
-  if (is_refused(count)) return gid_entries_by_slot(device, port, attributes);
+  if (errno_of_negative(count) != 0) return gid_entries_by_slot(device, port, attributes);
   entries.resize(static_cast<std::size_t>(count));
   return entries;
 }

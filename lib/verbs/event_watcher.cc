@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "verbs/check.h"
 
 namespace railgauge::verbs {
 namespace {
@@ -102,16 +103,17 @@ void EventWatcher::give_up(const std::string& why) {
 
 /// False when there is nothing more to come: the channel is readable, but nothing can be read from it.
 bool EventWatcher::take_all() noexcept {
-  ibv_async_event event{};
-  while (ibv_get_async_event(context_, &event) == 0) {
+  for (;;) {
+    ibv_async_event event{};
+    const int error = errno_of_negative(ibv_get_async_event(context_, &event));
+    if (error != 0) return error == EAGAIN || error == EINTR;
     try {
       keep(event);
-    } catch (const std::exception& error) {
-      log_warning("an asynchronous event was lost: {}", error.what());
+    } catch (const std::exception& lost) {
+      log_warning("an asynchronous event was lost: {}", lost.what());
     }
     ibv_ack_async_event(&event);
   }
-  return errno == EAGAIN || errno == EINTR;
 }
 
 void EventWatcher::keep(const ibv_async_event& event) {

@@ -34,7 +34,7 @@ ibv_mr* register_once(const RegionRequest& request, unsigned access) {
 /// What may have been passed, with the value found; empty when nothing is known to be.
 std::string limit_passed(const RegionRequest& request, int code) {
   ibv_device_attr device{};
-  bool known = !is_refused_value(ibv_query_device(request.pd->context, &device));
+  bool known = errno_of_value(ibv_query_device(request.pd->context, &device)) == 0;
   if (known && device.max_mr_size > 0 && request.memory.bytes > device.max_mr_size)
     return fmt::format("the device registers at most {} (max_mr_size) in one region, {} are wanted: use a smaller --working-set, --size or --qps",
                        format_size(device.max_mr_size), format_size(request.memory.bytes));

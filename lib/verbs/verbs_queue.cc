@@ -69,7 +69,7 @@ Completion from_verbs(const ibv_wc& wc) noexcept {
 
 int poll_cq(ibv_cq* cq, std::span<ibv_wc> scratch, std::span<Completion> out) noexcept {
   int n = ibv_poll_cq(cq, static_cast<int>(std::min(out.size(), scratch.size())), scratch.data());
-  if (n < 0) return -EIO;  // the interface has no more to say (ibv_poll_cq(3))
+  if (errno_of_negative(n) != 0) return -EIO;  // the interface has no more to say (ibv_poll_cq(3))
   for (int i = 0; i < n; ++i) out[static_cast<std::size_t>(i)] = from_verbs(scratch[static_cast<std::size_t>(i)]);
   return n;
 }
@@ -102,8 +102,13 @@ void check_limits(const QueueRequest& request) {
   if (most > static_cast<std::uint64_t>(limits.max_qp_wr)) too_small(*request.device, "the largest QP", most, limits.max_qp_wr, "a smaller --depth");
 }
 
-/// Of a post whose first refused request the provider did not name: an error, then, took none.
-PostResult all_or_nothing(std::uint32_t count, int error) noexcept { return {error == 0 ? count : 0, error}; }
+/// What a post took. Without an error that is all of it, whatever a provider left in bad_wr; an error whose first refused
+/// request is not named took none.
+template <typename Wr>
+PostResult taken(const Wr* first, const Wr* refused, std::uint32_t count, int error) noexcept {
+  if (error == 0) return {count, 0};
+  return {refused != nullptr ? static_cast<std::uint32_t>(refused - first) : 0, error};
+}
 
 }  // namespace
 
@@ -161,10 +166,9 @@ PostResult VerbsQueue::post(std::uint32_t lane, std::uint32_t first_slot, std::u
   ibv_send_wr* next = last->next;
   ibv_send_wr* refused = nullptr;
   last->next = nullptr;
-  int error = ibv_post_send(l.qp.get(), first, &refused);
+  const int error = errno_of_value(ibv_post_send(l.qp.get(), first, &refused));
   last->next = next;
-  if (refused == nullptr) return all_or_nothing(count, error);
-  return {static_cast<std::uint32_t>(refused - first), error};
+  return taken(first, refused, count, error);
 }
 
 PostResult VerbsQueue::post_recv(std::uint32_t lane, std::uint32_t first_slot, std::uint32_t count) noexcept {
@@ -174,10 +178,9 @@ PostResult VerbsQueue::post_recv(std::uint32_t lane, std::uint32_t first_slot, s
   ibv_recv_wr* next = last->next;
   ibv_recv_wr* refused = nullptr;
   last->next = nullptr;
-  int error = ibv_post_recv(l.qp.get(), first, &refused);
+  const int error = errno_of_value(ibv_post_recv(l.qp.get(), first, &refused));
   last->next = next;
-  if (refused == nullptr) return all_or_nothing(count, error);
-  return {static_cast<std::uint32_t>(refused - first), error};
+  return taken(first, refused, count, error);
 }
 
 int VerbsQueue::poll(std::span<Completion> out) noexcept { return poll_cq(send_cq_.get(), completions_, out); }
@@ -186,9 +189,10 @@ int VerbsQueue::poll_recv(std::span<Completion> out) noexcept { return poll_cq(r
 int VerbsQueue::arm() noexcept {
   if (channel_ == nullptr) return -ENOTSUP;
   drain_channel();
-  int sends = ibv_req_notify_cq(send_cq_.get(), 0);
-  int receives = ibv_req_notify_cq(recv_cq_.get(), 0);
-  return -(sends != 0 ? sends : receives);  // each is an errno of its own
+  // Both, whatever the first says; one refusal is reason enough.
+  const int sends = errno_of_value(ibv_req_notify_cq(send_cq_.get(), 0));
+  const int receives = errno_of_value(ibv_req_notify_cq(recv_cq_.get(), 0));
+  return -(sends != 0 ? sends : receives);
 }
 
 int VerbsQueue::wait(Deadline deadline) noexcept {
@@ -202,7 +206,7 @@ void VerbsQueue::drain_channel() noexcept {
   ibv_cq* cq = nullptr;
   void* context = nullptr;
   // Non-blocking: fails with EAGAIN when there is none left. An event that is not acknowledged blocks ibv_destroy_cq.
-  while (ibv_get_cq_event(channel_.get(), &cq, &context) == 0) ibv_ack_cq_events(cq, 1);
+  while (errno_of_negative(ibv_get_cq_event(channel_.get(), &cq, &context)) == 0) ibv_ack_cq_events(cq, 1);
 }
 
 std::string VerbsQueue::describe(const Completion& completion) const {

@@ -51,5 +51,14 @@ TEST(Check, NegativeConventionReturnsWhatIsNot) {
   EXPECT_EQ(caught([] { check_negative(-EINVAL, "ibv_query_gid_table"); }).code(), EINVAL);
 }
 
+TEST(Check, FailureIsNeverTheErrnoOfSuccess) {
+  EXPECT_EQ(errno_of_value(0), 0);
+  EXPECT_EQ(errno_of_value(-ENOMEM), ENOMEM);
+  EXPECT_EQ(errno_of_negative(7), 0);
+  errno = 0;  // a provider that answers −1 and says nothing more
+  EXPECT_EQ(errno_of_value(-1), EIO);
+  EXPECT_EQ(errno_of_negative(-1), EIO);
+}
+
 }  // namespace
 }  // namespace railgauge::verbs
