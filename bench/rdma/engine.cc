@@ -139,6 +139,7 @@ class RdmaEngine final : public Engine {
     if (side_ == Side::client) return;
     cm_.emplace(verbs::CmConnections::listen(o.rdma_cm_address));
     o.rdma_cm_port = cm_->port();
+    o.data_nonce = cm_->nonce();
   }
 
   void connect_by_cm(const std::vector<verbs::QpPointer>& qps, const transport::Offer& peer, Deadline deadline) {
@@ -150,7 +151,7 @@ class RdmaEngine final : public Engine {
                                .timeout_code = agreement_.timeout_code,
                                .mtu_bytes = agreement_.mtu_bytes};
     if (side_ == Side::server) cm_->accept(settings, qps, {deadline, cancelled_.fd()});
-    else cm_.emplace(verbs::CmConnections::connect(settings, qps, peer.rdma_cm_address, peer.rdma_cm_port, {deadline, cancelled_.fd()}));
+    else cm_.emplace(verbs::CmConnections::connect(settings, qps, {peer.rdma_cm_address, peer.rdma_cm_port, peer.data_nonce}, {deadline, cancelled_.fd()}));
   }
 
   void connect_by_hand(const std::vector<verbs::QpPointer>& qps, const transport::Offer& peer) const {

@@ -36,7 +36,7 @@ struct Offer {
   // TCP
   std::vector<std::string> data_addresses;
   int data_port = 0;
-  std::array<std::uint8_t, 16> data_nonce{};  ///< 128 bits, valid once; names the measurement on each data connection
+  std::array<std::uint8_t, 16> data_nonce{};  ///< 128 bits, valid once; names the measurement on each data connection, of TCP or rdma_cm
   bool simulated = false;
   bool software = false;
   bool operator==(const Offer&) const = default;

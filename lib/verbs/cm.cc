@@ -9,8 +9,10 @@
 
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "base/log.h"
+#include "base/secret.h"
 #include "verbs/check.h"
 #include "verbs/cm_library.h"
 #include "verbs/device.h"
@@ -21,9 +23,21 @@ namespace {
 
 /// What the connecting side says with each connection. The peer sees it padded to 56 bytes, so it carries its own mark.
 struct PrivateData {
-  char mark[4] = {'R', 'G', 'C', 1};
+  char mark[4] = {'R', 'G', 'C', 2};
   std::uint32_t index = 0;              ///< of the QP, network order
+  CmNonce nonce{};
 };
+static_assert(sizeof(PrivateData) == 24);
+
+/// Which QP a request asks for, if it comes from this measurement's peer.
+std::optional<std::uint32_t> index_of(const rdma_conn_param& request, const CmNonce& nonce) {
+  PrivateData found;
+  const PrivateData wanted;
+  if (request.private_data == nullptr || request.private_data_len < sizeof found) return std::nullopt;
+  std::memcpy(&found, request.private_data, sizeof found);
+  if (std::memcmp(found.mark, wanted.mark, sizeof wanted.mark) != 0 || !equal_constant_time(found.nonce, nonce)) return std::nullopt;
+  return ntohl(found.index);
+}
 
 struct AddressList {
   explicit AddressList(const std::string& address, int port) {
@@ -138,9 +152,10 @@ void to_rts(rdma_cm_id* id, ibv_qp* qp, const CmSettings& settings) {
   change_state(id, qp, IBV_QPS_RTS, settings);
 }
 
-void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::uint32_t index, const CmSettings& settings, sockaddr* peer,
+void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::uint32_t index, const CmSettings& settings, const CmPeer& peer,
                  const CmWait& wait) {
-  check_negative(cm_library().resolve_addr(id, nullptr, peer, wait.deadline.poll_timeout_ms()), "rdma_resolve_addr");
+  AddressList list(peer.address, peer.port);
+  check_negative(cm_library().resolve_addr(id, nullptr, list.list->ai_addr, wait.deadline.poll_timeout_ms()), "rdma_resolve_addr");
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED, wait);
   check_negative(cm_library().resolve_route(id, wait.deadline.poll_timeout_ms()), "rdma_resolve_route");
   expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED, wait);
@@ -148,8 +163,7 @@ void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::u
     throw Error(ErrorKind::usage, fmt::format("the route to the peer leaves through {}, not through {}: choose with --device",
                                               ibv_get_device_name(id->verbs->device), ibv_get_device_name(qp->context->device)));
   rdma_conn_param p = parameters(settings, qp);
-  PrivateData data;
-  data.index = htonl(index);
+  const PrivateData data{.index = htonl(index), .nonce = peer.nonce};
   p.private_data = &data;
   p.private_data_len = sizeof data;
   check_negative(cm_library().connect(id, &p), "rdma_connect");
@@ -158,6 +172,13 @@ void connect_one(rdma_event_channel* channel, rdma_cm_id* id, ibv_qp* qp, std::u
     to_rts(id, qp, settings);
     check_negative(cm_library().establish(id), "rdma_establish");
   }
+}
+
+/// Says no to a stranger, who must not end the measurement: that it could not be told so is no matter either.
+void turn_away(CmId id, Event request) {
+  log_warning("connection manager: a connection that is none of this measurement's was rejected");
+  if (errno_of_negative(cm_library().reject(id.get(), nullptr, 0)) != 0) log_warning("rdma_reject: {}", errno_text(errno));
+  request.reset();  // rdma_destroy_id waits for its acknowledgement
 }
 
 }  // namespace
@@ -187,6 +208,7 @@ CmConnections::~CmConnections() {
 
 CmConnections CmConnections::listen(const std::string& address) {
   CmConnections all;
+  fill_random(all.nonce_);
   all.listener_ = create_id(all.channel_.get(), 0);
   AddressList list(address, 0);
   check_negative(cm_library().bind_addr(all.listener_.get(), list.list->ai_addr), fmt::format("rdma_bind_addr {}", address));
@@ -204,28 +226,25 @@ void CmConnections::accept(const CmSettings& settings, const std::vector<ibv_qp*
       ++established;
       continue;
     }
-    ids_.emplace_back(event->id);
-    PrivateData data;
-    PrivateData wanted;
-    if (event->param.conn.private_data_len >= sizeof data) std::memcpy(&data, event->param.conn.private_data, sizeof data);
-    std::uint32_t index = ntohl(data.index);
-    if (event->param.conn.private_data_len < sizeof data || std::memcmp(data.mark, wanted.mark, sizeof data.mark) != 0 ||
-        index >= qps.size() || taken[index])
-      throw Error(ErrorKind::peer, "connection manager: a connection that is none of this measurement's");
-    taken[index] = true;
-    to_rts(ids_.back().get(), qps[index], settings);
-    rdma_conn_param p = parameters(settings, qps[index]);
+    CmId id(event->id);
+    const auto index = index_of(event->param.conn, nonce_);
+    if (!index || *index >= qps.size() || taken[*index]) {
+      turn_away(std::move(id), std::move(event));
+      continue;
+    }
+    ids_.push_back(std::move(id));
+    taken[*index] = true;
+    to_rts(ids_.back().get(), qps[*index], settings);
+    rdma_conn_param p = parameters(settings, qps[*index]);
     check_negative(cm_library().accept(ids_.back().get(), &p), "rdma_accept");
   }
 }
 
-CmConnections CmConnections::connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address,
-                                     int peer_port, const CmWait& wait) {
+CmConnections CmConnections::connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const CmPeer& peer, const CmWait& wait) {
   CmConnections all;
-  AddressList peer(peer_address, peer_port);
   for (std::uint32_t i = 0; i < qps.size(); ++i) {
     all.ids_.push_back(create_id(all.channel_.get(), settings.traffic_class));
-    connect_one(all.channel_.get(), all.ids_.back().get(), qps[i], i, settings, peer.list->ai_addr, wait);
+    connect_one(all.channel_.get(), all.ids_.back().get(), qps[i], i, settings, peer, wait);
   }
   return all;
 }

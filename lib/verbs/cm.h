@@ -1,6 +1,8 @@
 #pragma once
 #include <rdma/rdma_cma.h>
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +22,16 @@ struct CmSettings {
   std::uint8_t responder_reads = 0;
   std::uint8_t timeout_code = 14;
   int mtu_bytes = 1024;
+};
+
+/// 128 random bits that name one measurement: the listener makes them, the control channel carries them to the peer.
+using CmNonce = std::array<std::uint8_t, 16>;
+
+/// Where the passive side listens, as its offer says.
+struct CmPeer {
+  std::string address;
+  int port = 0;
+  CmNonce nonce{};
 };
 
 /// Until when the peer is waited for, and what ends that earlier.
@@ -45,20 +57,23 @@ class CmConnections {
   CmConnections& operator=(CmConnections&&) = default;
   ~CmConnections();
 
-  /// Passive side, before the peer knows of it: listens at settings.address, any port. Throws Error.
+  /// Passive side, before the peer knows of it: listens at `address`, any port, with a nonce of its own. Throws Error.
   static CmConnections listen(const std::string& address);
   int port() const;
-  /// Passive side: accepts one connection per QP, in the order that the peer's private data names. Throws Error{timeout, verbs, peer}.
+  const CmNonce& nonce() const noexcept { return nonce_; }
+  /// Passive side: accepts one connection per QP, in the order that the peer's private data names. Whoever does not know the nonce
+  /// is rejected and otherwise ignored. Throws Error{timeout, verbs, peer}.
   void accept(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const CmWait& wait);
 
   /// Active side: connects each QP to the peer's listener. Throws Error{timeout, verbs, peer}.
-  static CmConnections connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const std::string& peer_address, int peer_port, const CmWait& wait);
+  static CmConnections connect(const CmSettings& settings, const std::vector<ibv_qp*>& qps, const CmPeer& peer, const CmWait& wait);
 
  private:
   CmConnections();
   CmChannel channel_;
   CmId listener_;
   std::vector<CmId> ids_;
+  CmNonce nonce_{};
 };
 
 }  // namespace railgauge::verbs

@@ -39,6 +39,7 @@ CmLibrary load() {
   look_up(library, "rdma_init_qp_attr", calls.init_qp_attr);
   look_up(library, "rdma_connect", calls.connect);
   look_up(library, "rdma_accept", calls.accept);
+  look_up(library, "rdma_reject", calls.reject);
   look_up(library, "rdma_establish", calls.establish);
   look_up(library, "rdma_disconnect", calls.disconnect);
   look_up(library, "rdma_get_cm_event", calls.get_cm_event);

@@ -19,6 +19,7 @@ struct CmLibrary {
   decltype(&::rdma_init_qp_attr) init_qp_attr = nullptr;
   decltype(&::rdma_connect) connect = nullptr;
   decltype(&::rdma_accept) accept = nullptr;
+  decltype(&::rdma_reject) reject = nullptr;
   decltype(&::rdma_establish) establish = nullptr;
   decltype(&::rdma_disconnect) disconnect = nullptr;
   decltype(&::rdma_get_cm_event) get_cm_event = nullptr;
