@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Validate a link:  on B `railgauge serve`, on A `railgauge check B`.  One subcommand's help: railgauge check --help");
   bool verbose = false;
-  app.add_flag("-v,--verbose", verbose, "more lines on stderr");
+  app.add_flag("-v,--verbose", verbose, "also each message of the control channel, on stderr");
   app.parse_complete_callback([&] {
     if (verbose) set_log_level(LogLevel::debug);
   });

@@ -119,7 +119,6 @@ Acceptor::Acceptor(const AcceptorOptions& options) : impl_(std::make_unique<Impl
 Acceptor::~Acceptor() = default;
 std::uint16_t Acceptor::port() const noexcept { return impl_->listeners().port; }
 const std::vector<std::string>& Acceptor::addresses() const noexcept { return impl_->listeners().addresses; }
-bool Acceptor::loopback_only() const noexcept { return impl_->listeners().loopback_only; }
 std::optional<Channel> Acceptor::next(Deadline deadline, std::span<const int> wake_fds) { return impl_->next(deadline, wake_fds); }
 void Acceptor::set_busy(const std::string& what, Clock::time_point until) { impl_->set_busy(what, until); }
 void Acceptor::set_idle() { impl_->set_idle(); }

@@ -55,8 +55,6 @@ class Acceptor {
   std::uint16_t port() const noexcept;
   /// What it listens on, "127.0.0.1:18650", "[::1]:18650".
   const std::vector<std::string>& addresses() const noexcept;
-  /// True when no address but loopback is listened on.
-  bool loopback_only() const noexcept;
 
   /// The next client that has proved the token and been welcomed; from then on the acceptor is busy until set_idle. Nothing
   /// at the deadline or when one of `wake_fds` is readable. Any thread, one at a time.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/log.h"
 #include "control/bytes.h"
 #include "control/messages.h"
 #include "control/socket.h"
@@ -42,6 +43,7 @@ Channel::Channel(UniqueFd fd, std::string peer, const Session& session)
 
 void Channel::send(MessageType type, std::string_view body, Deadline deadline) {
   std::string step = fmt::format("sending {}", name_of(type));
+  log_debug("{}: {} of {} bytes sent", peer_, name_of(type), body.size());
   unsent_ += writer_.seal(type, body);
   flush(step);
   while (!unsent_.empty()) {
@@ -96,7 +98,9 @@ std::optional<Message> Channel::next_message() {
   try {
     while (true) {
       auto message = reader_.next();
-      if (!message || message->type != MessageType::heartbeat) return message;
+      if (message && message->type == MessageType::heartbeat) continue;
+      if (message) log_debug("{}: {} of {} bytes received", peer_, name_of(message->type), message->body.size());
+      return message;
     }
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{} {}", peer_, error.what()), error.code());

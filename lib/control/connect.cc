@@ -4,10 +4,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "control/resolve.h"
@@ -19,7 +17,6 @@ namespace {
 // The server gives a handshake kHandshakeBudget; a little more here, so that its word arrives before this side gives up.
 constexpr std::chrono::seconds kAnswerBudget = kHandshakeBudget + std::chrono::seconds(2);
 // How long a closed port is left alone before the next try.
-constexpr std::chrono::milliseconds kRetryPause{100};
 
 /// One failed attempt at one address.
 struct Attempt {
@@ -67,20 +64,16 @@ std::string advice(const Attempt& attempt, std::uint16_t port) {
 
 UniqueFd connect_any(const ClientOptions& options, Deadline deadline) {
   auto addresses = resolve(options.host, options.port, deadline, options.cancel_fd);
-  while (true) {
-    std::vector<Attempt> attempts;
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-      // An address that does not answer leaves the others their share.
-      auto share = deadline.remaining() / static_cast<std::int64_t>(addresses.size() - i);
-      UniqueFd fd;
-      int error = connect_one(addresses[i], options.cancel_fd, Deadline::after(share), fd);
-      if (error == 0) return fd;
-      attempts.push_back({addresses[i].text, error});
-    }
-    bool closed = std::all_of(attempts.begin(), attempts.end(), [](const Attempt& a) { return a.error == ECONNREFUSED; });
-    if (!options.wait_for_server || !closed || deadline.remaining() < kRetryPause) give_up(attempts, options);
-    std::this_thread::sleep_for(kRetryPause);
+  std::vector<Attempt> attempts;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    // An address that does not answer leaves the others their share.
+    auto share = deadline.remaining() / static_cast<std::int64_t>(addresses.size() - i);
+    UniqueFd fd;
+    int error = connect_one(addresses[i], options.cancel_fd, Deadline::after(share), fd);
+    if (error == 0) return fd;
+    attempts.push_back({addresses[i].text, error});
   }
+  give_up(attempts, options);
 }
 
 std::string peer_name(const ClientOptions& options, int fd) {

@@ -13,7 +13,6 @@ struct ClientOptions {
   std::string host{};                  ///< name, IPv4 or IPv6 address (brackets allowed)
   std::uint16_t port = kDefaultPort;
   std::string token{};                 ///< empty: open mode
-  bool wait_for_server = false;        ///< keep trying a closed port until the deadline (the server may start later)
   int cancel_fd = -1;                  ///< once readable, the call gives up with Error{peer}, code ECANCELED
   Version version = kProtocolVersion;  ///< tests pretend to be another
 };

@@ -72,17 +72,12 @@ void warn_of_kind(const GidQuestion& q, const Gid& gid, GidChoice& choice) {
 
 GidChoice by_user(const GidQuestion& q) {
   for (const Gid& gid : q.port.gids) {
-    bool wanted = q.index ? gid.index == *q.index : gid.ip == q.ip && gid.type != GidType::roce_v1;
-    if (!wanted) continue;
+    if (gid.index != *q.index) continue;
     GidChoice choice{gid.index, fmt::format("GID index {} of {}: asked for", describe(gid), port_name(q)), {}};
     if (q.port.link_layer == LinkLayer::ethernet) warn_of_kind(q, gid, choice);
     return choice;
   }
-  if (q.index)
-    throw Error(ErrorKind::usage,
-                fmt::format("GID index {} of {} is empty; present: {}", *q.index, port_name(q), describe(q.port.gids)));
-  throw Error(ErrorKind::usage,
-              fmt::format("no RoCE v2 GID of {} has the address {}; present: {}", port_name(q), *q.ip, describe(q.port.gids)));
+  throw Error(ErrorKind::usage, fmt::format("GID index {} of {} is empty; present: {}", *q.index, port_name(q), describe(q.port.gids)));
 }
 
 /// Within one subnet the LID is enough; another subnet prefix (the upper 64 bits) needs a global route header.
@@ -151,7 +146,7 @@ std::string reason_for(const GidQuestion& q, const Candidate& best, std::size_t 
 bool is_routable_roce(const Gid& gid) { return gid.type == GidType::roce_v2 && !is_link_local(gid); }
 
 GidChoice choose_gid(const GidQuestion& question) {
-  if (question.index || question.ip) return by_user(question);
+  if (question.index) return by_user(question);
   if (question.port.link_layer == LinkLayer::infiniband) return for_infiniband(question);
   if (question.port.gids.empty())
     throw Error(ErrorKind::system, fmt::format("{} has no GID but all-zero ones: give its interface an address, in this network namespace",

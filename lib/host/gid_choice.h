@@ -22,7 +22,6 @@ struct GidQuestion {
   std::string local_ip;                 ///< of the control connection on this side; may be empty
   std::string peer_ip;                  ///< its other end: stands for the peer's subnet while `peer` is empty
   std::optional<int> index;             ///< the user's
-  std::optional<std::string> ip;        ///< the user's: the GID of this address
 };
 
 struct GidChoice {
@@ -31,7 +30,7 @@ struct GidChoice {
   std::vector<std::string> warnings;    ///< "index 3 is RoCE v1: neither routed nor ECN-marked"
 };
 
-/// Chooses this side's GID. Order: user index > user IP > RoCE v2 IPv4-mapped > v2 global IPv6 > v2 link-local > v1, among
+/// Chooses this side's GID. Order: user index > RoCE v2 IPv4-mapped > v2 global IPv6 > v2 link-local > v1, among
 /// the kinds that the peer has as well; within a kind: same subnet as one of the peer's, the control connection's
 /// address, no VLAN, interface up, lowest subnet (so that both ends, deciding alone, agree), lowest index. Entries above
 /// kMaxGidIndex are left out.

@@ -62,13 +62,11 @@ std::string read_whole(const std::string& path) {
 }  // namespace
 
 std::string plan_to_json(const plan::Plan& plan) { return to_text(plan, Layout::one_line); }
-std::string facts_to_json(const host::Snapshot& facts) { return to_text(facts, Layout::one_line); }
 std::string side_result_to_json(const SideResult& side) { return to_text(side, Layout::one_line); }
 std::string node_to_json(const Node& node) { return to_text(node, Layout::one_line); }
 std::string record_to_json(const Record& record) { return to_text(record, Layout::pretty); }
 
 plan::Plan plan_from_json(std::string_view text) { return from_text<plan::Plan>(text, "plan", kMessageLimits); }
-host::Snapshot facts_from_json(std::string_view text) { return from_text<host::Snapshot>(text, "facts", kMessageLimits); }
 SideResult side_result_from_json(std::string_view text) { return from_text<SideResult>(text, "result", kMessageLimits); }
 Node node_from_json(std::string_view text) { return from_text<Node>(text, "node", kMessageLimits); }
 

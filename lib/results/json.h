@@ -20,13 +20,11 @@ namespace railgauge::results {
 
 /// One line each.
 std::string plan_to_json(const plan::Plan& plan);
-std::string facts_to_json(const host::Snapshot& facts);
 std::string side_result_to_json(const SideResult& side);
 std::string node_to_json(const Node& node);
 
 /// The caller still has to `plan::validate` a plan from a peer.
 plan::Plan plan_from_json(std::string_view text);
-host::Snapshot facts_from_json(std::string_view text);
 SideResult side_result_from_json(std::string_view text);
 Node node_from_json(std::string_view text);
 

@@ -67,7 +67,6 @@ ssize_t TcpStream::receive_some(std::span<std::byte> room) noexcept {
 
 void TcpStream::shut_down() noexcept { ::shutdown(fd_.get(), SHUT_RDWR); }
 
-void TcpStream::end_sending() noexcept { ::shutdown(fd_.get(), SHUT_WR); }
 
 void TcpStream::collect_completions() noexcept {
   while (collect_one(fd_.get(), zerocopy_count_)) {

@@ -33,8 +33,6 @@ class TcpStream final : public transport::Stream {
   int descriptor() const noexcept { return fd_.get(); }
   /// Ends both directions: wakes whoever sleeps in a send or receive. Any thread, any number of times.
   void shut_down() noexcept;
-  /// Ends sending; the peer reads to the end of what was sent. Any thread.
-  void end_sending() noexcept;
   /// Closes the socket; unread data makes the kernel reset the connection, which ends the peer's sends at once (after a
   /// mere shut_down they would go on until the buffers are full). Only when no thread uses the stream any more.
   void close() noexcept { fd_.reset(); }

@@ -22,6 +22,5 @@ void Destroy::operator()(ibv_comp_channel* channel) const noexcept { log_refusal
 void Destroy::operator()(ibv_cq* cq) const noexcept { log_refusal(ibv_destroy_cq(cq), "ibv_destroy_cq"); }
 void Destroy::operator()(ibv_mr* mr) const noexcept { log_refusal(ibv_dereg_mr(mr), "ibv_dereg_mr"); }
 void Destroy::operator()(ibv_qp* qp) const noexcept { log_refusal(ibv_destroy_qp(qp), "ibv_destroy_qp"); }
-void Destroy::operator()(ibv_ah* ah) const noexcept { log_refusal(ibv_destroy_ah(ah), "ibv_destroy_ah"); }
 
 }  // namespace railgauge::verbs

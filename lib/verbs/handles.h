@@ -13,7 +13,6 @@ struct Destroy {
   void operator()(ibv_cq* cq) const noexcept;
   void operator()(ibv_mr* mr) const noexcept;
   void operator()(ibv_qp* qp) const noexcept;
-  void operator()(ibv_ah* ah) const noexcept;
 };
 
 using ContextHandle = std::unique_ptr<ibv_context, Destroy>;
@@ -22,6 +21,5 @@ using ChannelHandle = std::unique_ptr<ibv_comp_channel, Destroy>;
 using CqHandle = std::unique_ptr<ibv_cq, Destroy>;
 using MrHandle = std::unique_ptr<ibv_mr, Destroy>;
 using QpHandle = std::unique_ptr<ibv_qp, Destroy>;
-using AhHandle = std::unique_ptr<ibv_ah, Destroy>;
 
 }  // namespace railgauge::verbs

@@ -122,6 +122,13 @@ class Usage(RailgaugeTest):
         self.assert_says(reason(2, "--interface", "nosuch0"), "--interface nosuch0", "lo")
         self.assert_says(reason(2, "--peer-interface", "nosuch0"), "--peer-interface nosuch0", "lo")
 
+    def test_verbose_shows_what_the_two_sides_say(self):
+        for verbose in ((), ("-v",)):
+            done = call(*verbose, "tcp", "--self", "--duration", "50ms", "--interval", "10ms", cwd=self.here)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for words in ("control protocol 1.0", "prepare of", "bytes sent", "result of", "bytes received"):
+                self.assertEqual(words in done.stderr, verbose != (), words)
+
     def test_help_that_nobody_gets_is_a_failure(self):
         with open("/dev/full", "w") as full:
             done = subprocess.run([PROGRAM, "rdma", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=10 * SLOW)

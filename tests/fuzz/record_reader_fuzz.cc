@@ -40,7 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       },
       text);
   try_read([](std::string_view bytes) { results::plan_from_json(bytes); }, text);
-  try_read([](std::string_view bytes) { results::facts_from_json(bytes); }, text);
   try_read([](std::string_view bytes) { results::side_result_from_json(bytes); }, text);
   try_read([](std::string_view bytes) { results::node_from_json(bytes); }, text);
   return 0;

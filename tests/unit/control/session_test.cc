@@ -1,6 +1,8 @@
 // Acceptor and connect_client over real sockets: two threads, two processes, and what each may meet at the door.
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <future>
 
 #include "control/acceptor.h"
@@ -37,7 +39,7 @@ TEST(Session, CarriesMessagesBothWays) {
 /// The other process: exits with 0 when the conversation went as planned.
 int client_process(std::uint16_t port) {
   try {
-    Channel client = connect_client({.host = "127.0.0.1", .port = port, .token = kToken, .wait_for_server = true}, soon());
+    Channel client = connect_client({.host = "127.0.0.1", .port = port, .token = kToken}, soon());
     client.send(MessageType::facts, R"({"host":"a"})", soon());
     return client.expect(MessageType::facts, soon()) == R"({"host":"b"})" ? 0 : 1;
   } catch (const Error&) {
@@ -46,13 +48,16 @@ int client_process(std::uint16_t port) {
 }
 
 TEST(Session, TwoProcessesTalk) {
-  PlainListener chosen;  // a free port; closed again before the server takes it, while the client already tries
-  std::uint16_t port = chosen.port;
-  chosen.fd.reset();
-  pid_t child = ::fork();  // before this process has threads
-  if (child == 0) ::_exit(client_process(port));
-  std::this_thread::sleep_for(milliseconds(50));
-  Acceptor server({.bind = "127.0.0.1", .port = port, .token = kToken});
+  std::array<int, 2> pipe{};  // the child forks before this process has threads, and is told the port later
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    std::uint16_t port = 0;
+    ::_exit(::read(pipe[0], &port, sizeof port) == sizeof port ? client_process(port) : 3);
+  }
+  Acceptor server({.bind = "127.0.0.1", .port = 0, .token = kToken});
+  const std::uint16_t port = server.port();
+  ASSERT_EQ(::write(pipe[1], &port, sizeof port), static_cast<ssize_t>(sizeof port));
   auto channel = server.next(soon());
   ASSERT_TRUE(channel);
   EXPECT_EQ(channel->expect(MessageType::facts, soon()), R"({"host":"a"})");

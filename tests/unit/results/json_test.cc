@@ -81,7 +81,9 @@ TEST(FactsJson, KeepsValuesAndReasons) {
   facts.rdma_devices[0].ports.resize(2);
   facts.rdma_devices[0].ports[1].gids = {{3, "0000:0000:0000:0000:0000:ffff:c0a8:0a64", host::GidType::roce_v2, "eth3", "192.168.10.100"}};
   facts.rdma_devices[0].pci.links.push_back({"0000:41:00.0", host::Fact<double>::of(16), host::Fact<int>::of(16), host::Fact<double>::of(32), host::Fact<int>::missing("absent")});
-  host::Snapshot back = facts_from_json(facts_to_json(facts));
+  Node node;
+  node.facts = facts;
+  const host::Snapshot back = node_from_json(node_to_json(node)).facts;
   EXPECT_EQ(back.numa_cpulists, facts.numa_cpulists);
   EXPECT_EQ(back.microcode, facts.microcode);
   EXPECT_EQ(back.governor, facts.governor);
