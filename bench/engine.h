@@ -14,6 +14,7 @@
 
 namespace railgauge::bench {
 
+/// Which end of the control channel; the client owns the plan, and directions are seen from it.
 enum class Side { client, server };
 
 /// What one direction of a run carried, warm-up and drain included.
@@ -22,6 +23,7 @@ struct Moved {
   std::uint64_t messages = 0;
   std::uint64_t packets = 0;            ///< at the path MTU, without acknowledgements
 };
+/// Both directions of one side.
 struct Transfers {
   std::optional<Moved> sent;            ///< nothing: this side does not count it
   std::optional<Moved> received;

@@ -33,7 +33,9 @@ struct Group {
 
   std::uint32_t contents = 1;           ///< different payloads: lane modulo contents chooses; lanes that share slots share the payload
 
+  /// fetch_add or compare_swap: 8 bytes at a time, checked where they were asked for.
   bool is_atomic() const { return plan::is_atomic(operation); }
+  /// Both sides answer each other; the figure is half a round trip.
   bool is_ping_pong() const { return task == GroupTask::ping_pong_memory || task == GroupTask::ping_pong_completion; }
   /// Writes leave no trace at the passive side but the data, so their number is sent along.
   bool has_tally() const { return operation == plan::Operation::write && !is_ping_pong(); }
@@ -42,8 +44,11 @@ struct Group {
   /// The buffer begins with one cache line per lane, in which the initiator of a write leaves its number of messages for
   /// the checker; the slots follow on a page of their own.
   std::uint64_t tally_offset(std::uint32_t lane) const { return std::uint64_t{lane} * 64; }
+  /// Bytes from the buffer's begin to the first slot.
   std::uint64_t slots_offset() const { return (std::uint64_t{lanes} * 64 + 4095) / 4096 * 4096; }
+  /// Bytes from the buffer's begin to a lane's first slot.
   std::uint64_t lane_offset(std::uint32_t lane) const { return slots_offset() + std::uint64_t{lane % regions()} * slots_per_lane * stride; }
+  /// Size of the whole buffer.
   std::uint64_t buffer_bytes() const { return slots_offset() + slots * stride; }
   /// Where the payload of a lane's slot begins in the group's pattern.
   std::uint64_t pattern_offset(std::uint32_t lane, std::uint32_t slot) const {
@@ -52,6 +57,7 @@ struct Group {
   /// Settles what both hosts must do alike when their working sets differ: addresses per lane, rings and payloads.
   /// Call it on both sides, with what the other side has.
   void agree(std::uint32_t peer_slots_per_lane, std::uint32_t peer_regions);
+  /// The operation consumes receives on the passive side.
   bool needs_receives() const { return recv_ring > 0; }
   /// check_each can be kept: no lane writes another's slot, and no more messages are on their way to a lane than it has slots.
   bool can_check_each() const;

@@ -45,7 +45,9 @@ struct PciPath {
   bool operator==(const PciPath&) const = default;
 };
 
+/// Of a port, as sysfs and verbs name it; unknown: neither said one of the two.
 enum class LinkLayer { unknown, infiniband, ethernet };
+/// What a GID is good for: InfiniBand, RoCE in Ethernet frames of its own (v1), RoCE in UDP (v2).
 enum class GidType { ib, roce_v1, roce_v2 };
 
 /// "InfiniBand", "Ethernet", "unknown"

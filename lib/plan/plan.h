@@ -9,15 +9,22 @@ namespace railgauge::plan {
 
 using std::chrono::nanoseconds;
 
+/// What carries the data; each has operations of its own.
 enum class Transport { rdma, tcp };
+/// What moves the data: up to compare_swap of RDMA, stream and round_trip of TCP.
 enum class Operation { write, write_imm, read, send, fetch_add, compare_swap, stream, round_trip };
+/// What is measured: payload over time, the time of one message, or messages over time.
 enum class Metric { bandwidth, latency, rate };
 /// Seen from the client: `to` the server, `from` the server, `both` at once.
 enum class Direction { to, from, both };
+/// How queue pairs find each other: by what the control channel carries, or by librdmacm.
 enum class ConnectBy { socket, rdma_cm };
+/// What a TCP thread does while there is nothing: ask again, or sleep in the call.
 enum class Wait { spin, block };
+/// Pages of the buffers: the host's own size, or huge ones.
 enum class Paging { normal, huge };
 
+/// The word of an option, a plan and a record: that of the enumerator. Static text; any thread.
 const char* name_of(Transport) noexcept;
 const char* name_of(Operation) noexcept;
 const char* name_of(Metric) noexcept;
@@ -29,7 +36,7 @@ const char* name_of(Paging) noexcept;
 constexpr bool is_atomic(Operation op) noexcept { return op == Operation::fetch_add || op == Operation::compare_swap; }
 /// What the initiator asks of the responder's memory and waits for: read, fetch_add or compare_swap.
 constexpr bool is_read_or_atomic(Operation op) noexcept { return op == Operation::read || is_atomic(op); }
-/// The inverse of name_of. Throw Error{usage} naming the value found and the values wanted.
+/// The inverses of name_of. Throw Error{usage} naming the value found and the values wanted.
 Transport transport_from(const std::string&);
 Operation operation_from(const std::string&);
 Metric metric_from(const std::string&);
