@@ -213,6 +213,23 @@ std::uint32_t take_mr_index(SimContext& c) {
   return static_cast<std::uint32_t>(c.mrs.size() - 1);
 }
 
+/// Makes what peers may reach of the region reachable, and says in `fresh` which part that is. 0, or the errno of ibv_reg_mr.
+int map_region(const RegistrationRequest& r, MrShared& fresh) {
+  if (r.length == 0) return 0;
+  const auto begin = reinterpret_cast<std::uint64_t>(r.address);
+  const bool writable = (r.access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  if (begin + r.length < begin) return EFAULT;
+  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;
+  choose_pages(r, lo, hi);
+  remapped_ranges().reserve(remapped_ranges().size() + 1);
+  const auto maps = mappings_over(begin, begin + r.length);
+  if (!fully_mapped(maps, begin, begin + r.length, writable)) return EFAULT;
+  // memory a peer may only read is moved as well; what nobody but the local device reads stays where it is
+  if (hi > lo && r.access != 0) make_reachable(maps, fresh, lo, hi);
+  return 0;
+}
+
 }  // namespace
 
 SimMr* register_memory(const RegistrationRequest& r) {
@@ -222,22 +239,10 @@ SimMr* register_memory(const RegistrationRequest& r) {
   }
   if (const int bad = check_request(r, c.device->description); bad != 0) return errno = bad, nullptr;
   MrShared fresh{};
-  std::uint64_t lo = 0;
-  std::uint64_t hi = 0;
   auto mr = std::make_unique<SimMr>();
   const std::scoped_lock guard(remap_mutex(), c.mutex);
   if (c.mr_count >= c.device->description.max_mr) return errno = ENOMEM, nullptr;
-  if (r.length != 0) {
-    const auto begin = reinterpret_cast<std::uint64_t>(r.address);
-    const bool writable = (r.access & IBV_ACCESS_LOCAL_WRITE) != 0;
-    if (begin + r.length < begin) return errno = EFAULT, nullptr;
-    choose_pages(r, lo, hi);
-    remapped_ranges().reserve(remapped_ranges().size() + 1);
-    const auto maps = mappings_over(begin, begin + r.length);
-    if (!fully_mapped(maps, begin, begin + r.length, writable)) return errno = EFAULT, nullptr;
-    // memory a peer may only read is moved as well; what nobody but the local device reads stays where it is
-    if (hi > lo && r.access != 0) make_reachable(maps, fresh, lo, hi);
-  }
+  if (const int bad = map_region(r, fresh); bad != 0) return errno = bad, nullptr;
   const std::uint32_t index = take_mr_index(c);
   c.mr_generation[index] = static_cast<std::uint8_t>(c.mr_generation[index] % 255 + 1);
   const std::uint32_t key = index << 8 | c.mr_generation[index];
