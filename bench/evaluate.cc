@@ -40,9 +40,6 @@ std::optional<int> smaller(const Measurement& m, std::optional<int> results::Sid
   return out;
 }
 
-/// A limit of a plan, in which 0 means none.
-std::optional<double> asked(double gbit_per_s) { return gbit_per_s > 0 ? std::optional(gbit_per_s) : std::nullopt; }
-
 std::optional<double> user_rate(const ClientOptions& options) {
   if (options.link_gbit_per_s.empty()) return std::nullopt;
   return parse_rate_gbit_per_s(options.link_gbit_per_s);
@@ -68,7 +65,7 @@ rates::Expectation expect_rdma(const Measurement& m, const Record& record, const
   question.qps = m.plan.rdma.qps * m.plan.threads;
   question.grh = paths.client.gid_index.has_value();
   question.message_rate = m.plan.metric == plan::Metric::rate;
-  question.asked_gbit_per_s = asked(m.plan.rdma.rate_limit_gbit_per_s);
+  question.asked_gbit_per_s = m.plan.rdma.rate_limit_gbit_per_s;
   return rates::expect_rdma(question, end(0, paths.client), end(1, paths.server));
 }
 
@@ -85,7 +82,7 @@ rates::Expectation expect_tcp(const Measurement& m, const Record& record, const 
   question.flow = flow_of(m.plan.direction);
   question.streams = m.plan.streams;
   question.mss_bytes = smaller(m, &results::SideResult::mss_bytes);
-  question.asked_gbit_per_s = asked(m.plan.tcp.pacing_gbit_per_s);
+  question.asked_gbit_per_s = m.plan.tcp.pacing_gbit_per_s;
   return rates::expect_tcp(question, end(0, paths.client), end(1, paths.server));
 }
 

@@ -60,14 +60,15 @@ void fill_common(Plan& p, const PlanOptions& o) {
   if (!o.warm_up.empty()) p.warm_up = parse_duration(o.warm_up, "--warm-up");
   if (!o.interval.empty()) {
     p.interval = parse_duration(o.interval, "--interval");
-  } else if (p.iterations == 0) {
+  } else if (!p.iterations) {
     p.interval = std::min<plan::nanoseconds>(p.interval, p.duration);
   }
   p.verify = o.verify;
   p.under_load = o.under_load;
   if (o.load_rate_per_s && !(*o.load_rate_per_s > 0))
     throw Error(ErrorKind::usage, fmt::format("--load-rate {} is no rate: use more than 0, or leave it out", *o.load_rate_per_s));
-  p.load_rate_per_s = o.load_rate_per_s.value_or(o.under_load ? plan::kLoadedRate : 0);
+  p.load_rate_per_s = o.load_rate_per_s;
+  if (!p.load_rate_per_s && o.under_load) p.load_rate_per_s = plan::kLoadedRate;
   if (!o.working_set.empty()) p.working_set_bytes = parse_size(o.working_set, "--working-set");
   p.paging = o.hugepages ? plan::Paging::huge : plan::Paging::normal;
   fill_placement(p.client, o, true);
@@ -85,7 +86,7 @@ int usual_signal_every(const Plan& p) {
   if (p.rdma.post_batch > 1) return p.rdma.post_batch;
   int most = p.message_bytes <= 4096 ? 32 : 4;
   for (int every = most; every > 1; every /= 2)
-    if (p.rdma.depth % every == 0 && p.rdma.depth > every && p.iterations % static_cast<std::uint64_t>(every) == 0) return every;
+    if (p.rdma.depth % every == 0 && p.rdma.depth > every && p.iterations.value_or(0) % static_cast<std::uint64_t>(every) == 0) return every;
   return 1;
 }
 
@@ -171,7 +172,7 @@ std::vector<Plan> tcp_plans(const PlanOptions& o) {
                    : o.direction.empty()     ? plan::Direction::to
                                              : plan::direction_from(o.direction);
   if (o.streams < 1) throw Error(ErrorKind::usage, fmt::format("--streams {} is out of range: use 1 or more", o.streams));
-  if (base.iterations > 0 && !latency && o.warm_up.empty()) base.warm_up = plan::nanoseconds::zero();
+  if (base.iterations && !latency && o.warm_up.empty()) base.warm_up = plan::nanoseconds::zero();
   base.streams = o.streams;
   base.threads = o.threads.value_or(std::min(o.streams, plan::Limits{}.max_threads));
   auto& t = base.tcp;

@@ -59,10 +59,10 @@ class ServedMeasurement {
   RunLimit limit_of(const plan::Plan& plan) const {
     const auto sure = plan::expected_wall_time(plan, limits_) + kRunMargin;
     const auto allowed = plan.warm_up + limits_.max_duration;
-    if (plan.iterations == 0 || sure <= allowed) return {.until = Deadline::after(sure)};
+    if (!plan.iterations || sure <= allowed) return {.until = Deadline::after(sure)};
     return {.until = Deadline::after(allowed),
             .reason = fmt::format("--iterations {} take longer than the {} that this server allows (serve --max-duration): use fewer, or --duration",
-                                  plan.iterations, format_duration(limits_.max_duration))};
+                                  *plan.iterations, format_duration(limits_.max_duration))};
   }
 
   void prepare(const plan::Plan& plan) {

@@ -45,12 +45,12 @@ std::optional<std::chrono::nanoseconds> queued_now() noexcept {
 
 }  // namespace
 
-int ThreadWatch::bind(int cpu) noexcept {
-  if (cpu < 0) return 0;
-  if (cpu >= CPU_SETSIZE) return EINVAL;
+int ThreadWatch::bind(std::optional<int> cpu) noexcept {
+  if (!cpu) return 0;
+  if (*cpu < 0 || *cpu >= CPU_SETSIZE) return EINVAL;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  CPU_SET(static_cast<std::size_t>(*cpu), &set);
   const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
   if (error == 0) cpu_ = cpu;
   return error;

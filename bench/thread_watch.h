@@ -13,12 +13,12 @@ namespace railgauge::bench {
 /// after it was joined.
 class ThreadWatch {
  public:
-  /// Binds the calling thread to `cpu`; −1: leaves it. 0, or the errno with which the kernel refuses (the CPU is offline or
+  /// Binds the calling thread to `cpu`, if that is one. 0, or the errno with which the kernel refuses (the CPU is offline or
   /// not allowed).
-  int bind(int cpu) noexcept;
+  int bind(std::optional<int> cpu) noexcept;
   void begin() noexcept;
   void end() noexcept;
-  bool bound() const noexcept { return cpu_ >= 0; }
+  bool bound() const noexcept { return cpu_.has_value(); }
   results::ThreadUsage usage() const;
   /// CPU time over elapsed time, 0…1; 0 before end().
   double cpu_share() const noexcept;
@@ -26,7 +26,7 @@ class ThreadWatch {
   double queue_share() const noexcept;
 
  private:
-  int cpu_ = -1;
+  std::optional<int> cpu_;
   std::optional<std::chrono::nanoseconds> queued_at_begin_;
   std::optional<std::chrono::nanoseconds> queued_;
   Clock::time_point begin_at_{};

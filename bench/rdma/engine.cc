@@ -135,7 +135,7 @@ class RdmaEngine final : public Engine {
   /// The connection manager finds the device by the address, so it must be one of the RDMA interface: the GID's where it has one.
   void offer_cm(transport::Offer& o) {
     o.rdma_cm_address = local_address_;
-    if (o.gid_index >= 0 && o.link_layer == "Ethernet" && !device_.iwarp()) o.rdma_cm_address = host::ip_of_gid(o.gid).value_or(local_address_);
+    if (o.gid_index && o.link_layer == "Ethernet" && !device_.iwarp()) o.rdma_cm_address = host::ip_of_gid(o.gid).value_or(local_address_);
     if (side_ == Side::client) return;
     cm_.emplace(verbs::CmConnections::listen(o.rdma_cm_address));
     o.rdma_cm_port = cm_->port();
@@ -210,8 +210,8 @@ class RdmaEngine final : public Engine {
   verbs::PathSettings path_settings(const transport::Offer& peer, const transport::QpInfo& qp) const {
     return {.port = place_.port(),
             .dlid = peer.lid,
-            .global = offer_.gid_index >= 0,
-            .gid_index = std::max(offer_.gid_index, 0),
+            .global = offer_.gid_index.has_value(),
+            .gid_index = offer_.gid_index.value_or(0),
             .gid = peer.gid,
             .local_gid = offer_.gid,
             .mtu_bytes = agreement_.mtu_bytes,

@@ -173,7 +173,7 @@ loops::ReceiveSettings RdmaGroup::receive_settings() const {
   settings.ring = layout_.recv_ring;
   settings.depth = layout_.recv_depth;
   settings.post_batch = layout_.recv_batch;
-  settings.iterations = plan_.iterations;
+  settings.iterations = plan_.iterations.value_or(0);
   settings.times = {.warm_up = plan_.warm_up, .duration = plan_.duration, .interval = plan_.interval};
   settings.events = plan_.rdma.events;
   settings.check = check_.get();

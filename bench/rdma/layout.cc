@@ -102,7 +102,7 @@ Group latency_group(const Plan& plan) {
   Group g;
   g.operation = plan.operation;
   g.message_bytes = plan.message_bytes;
-  if (plan.load_rate_per_s > 0) g.task = GroupTask::open_loop;
+  if (plan.load_rate_per_s) g.task = GroupTask::open_loop;
   else if (plan.operation == Operation::write) g.task = GroupTask::ping_pong_memory;
   else if (has_receives(plan.operation)) g.task = GroupTask::ping_pong_completion;
   else g.task = GroupTask::requests;

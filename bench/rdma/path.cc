@@ -26,10 +26,10 @@ void check_addresses(const transport::Offer& own, const transport::Offer& peer) 
   if (own.link_layer != peer.link_layer)
     throw Error(ErrorKind::usage, fmt::format("{} port {} is {}, the peer's {} port {} is {}: choose ports of one kind with --device",
                                                     own.device, own.port, own.link_layer, peer.device, peer.port, peer.link_layer));
-  if (own.gid_index >= 0 && peer.gid_index >= 0 && own.gid_type != peer.gid_type)
+  if (own.gid_index && peer.gid_index && own.gid_type != peer.gid_type)
     throw Error(ErrorKind::usage,
                 fmt::format("GID index {} of {} is {}, index {} of the peer's {} is {}: these do not talk, choose with --gid-index",
-                            own.gid_index, own.device, own.gid_type, peer.gid_index, peer.device, peer.gid_type));
+                            *own.gid_index, own.device, own.gid_type, *peer.gid_index, peer.device, peer.gid_type));
   if (own.transport != peer.transport)
     throw Error(ErrorKind::usage, fmt::format("{} speaks {}, the peer's {} {}: these do not talk, choose with --device and --peer-device", own.device,
                                               own.transport, peer.device, peer.transport));

@@ -32,7 +32,7 @@ host::Gid gid_of(const transport::Offer& peer) {
   if (!type) throw Error(ErrorKind::peer, fmt::format("the peer's GID has the unknown type \"{}\"", printable(peer.gid_type)));
   auto ip = host::ip_of_gid(peer.gid);
   if (!ip) throw Error(ErrorKind::peer, fmt::format("the peer's GID \"{}\" is none: eight groups of four hex digits were expected", printable(peer.gid)));
-  return {.index = peer.gid_index, .gid = peer.gid, .type = *type, .netdev = {}, .ip = std::move(ip)};
+  return {.index = peer.gid_index.value_or(0), .gid = peer.gid, .type = *type, .netdev = {}, .ip = std::move(ip)};
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void RdmaPlace::choose_gid(const verbs::Device& device, const transport::Offer* 
   question.local_ip = request_.local_address;
   question.peer_ip = request_.peer_address;
   question.index = wish_.gid_index;
-  if (peer != nullptr && peer->gid_index >= 0) question.peer.push_back(gid_of(*peer));
+  if (peer != nullptr && peer->gid_index) question.peer.push_back(gid_of(*peer));
   host::GidChoice choice = host::choose_gid(question);
   note(choice.reason);
   warnings_.insert(warnings_.end(), choice.warnings.begin(), choice.warnings.end());

@@ -39,8 +39,10 @@ class RdmaPlace {
   const std::string& device() const { return *placement_.device; }
   int port() const { return *placement_.port; }
   bool same_host() const noexcept { return request_.same_host; }
-  /// The CPU of one measuring thread; −1: not bound.
-  int cpu_of(std::size_t thread) const { return placement_.cpus.empty() ? -1 : placement_.cpus[thread % placement_.cpus.size()]; }
+  /// The CPU of one measuring thread; nothing: not bound.
+  std::optional<int> cpu_of(std::size_t thread) const {
+    return placement_.cpus.empty() ? std::nullopt : std::optional(placement_.cpus[thread % placement_.cpus.size()]);
+  }
 
   void note(std::string choice) { choices_.push_back(std::move(choice)); }
   const std::vector<std::string>& choices() const noexcept { return choices_; }

@@ -83,7 +83,7 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("messages_inline", source.group.messages_inline());
   put("post_batch", g.post_batch);
   put("signal_every", g.signal_every);
-  if (source.offer.gid_index >= 0) put("gid_index", source.offer.gid_index);
+  if (source.offer.gid_index) put("gid_index", *source.offer.gid_index);
   put("connected_by", source.device.iwarp() || source.plan.rdma.connect == plan::ConnectBy::rdma_cm ? "rdma_cm" : "socket");
   put("service_level", source.plan.rdma.service_level);
   put("traffic_class", source.plan.rdma.traffic_class);
@@ -96,8 +96,8 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("registered_bytes", source.group.registered_bytes());
   put("memory", source.group.placement());
   put("relaxed_ordering", source.group.relaxed_ordering());
-  if (source.plan.rdma.rate_limit_gbit_per_s > 0) {
-    put("rate_limit_gbit_per_s", source.plan.rdma.rate_limit_gbit_per_s);
+  if (source.plan.rdma.rate_limit_gbit_per_s) {
+    put("rate_limit_gbit_per_s", *source.plan.rdma.rate_limit_gbit_per_s);
     put("rate_limited_by", "the sending threads' clock");
   }
   put("completions", source.plan.rdma.events ? "events" : "polling");
@@ -110,10 +110,10 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
 }
 
 void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, SideResult& result) {
-  const auto extent = plan.iterations > 0 ? stats::Extent::whole : stats::Extent::common;
+  const auto extent = plan.iterations ? stats::Extent::whole : stats::Extent::common;
   merge(outcomes, true, extent, result);
   merge(outcomes, false, extent, result);
-  if (plan.iterations > 0 && plan.metric != plan::Metric::latency)
+  if (plan.iterations && plan.metric != plan::Metric::latency)
     result.choices.emplace_back("by count the initiator alone counts: from its first post to its last completion, the warm-up completed before");
   for (const GroupOutcome& o : outcomes) {
     if (active) report_latency(o, result);

@@ -60,10 +60,10 @@ loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& s
   s.depth = g.depth;
   s.post_batch = g.post_batch;
   s.signal_every = g.signal_every;
-  s.iterations = g.load ? 0 : shared.plan.iterations;
+  s.iterations = g.load ? 0 : shared.plan.iterations.value_or(0);
   s.times = {.warm_up = shared.plan.warm_up, .duration = shared.plan.duration, .interval = shared.plan.interval};
-  if (!g.load && shared.plan.rdma.rate_limit_gbit_per_s > 0)
-    s.messages_per_s = shared.plan.rdma.rate_limit_gbit_per_s * 1e9 / 8.0 / static_cast<double>(g.message_bytes) / shared.plan.threads;
+  if (!g.load && shared.plan.rdma.rate_limit_gbit_per_s)
+    s.messages_per_s = *shared.plan.rdma.rate_limit_gbit_per_s * 1e9 / 8.0 / static_cast<double>(g.message_bytes) / shared.plan.threads;
   // The stream beside a latency measurement lasts until that is over.
   if (g.load) s.times.duration = nanoseconds{};
   s.stall_limit = shared.stall_limit;
@@ -78,7 +78,7 @@ loops::LatencySettings latency_settings(const RdmaGroup& group, const RunShared&
   loops::LatencySettings s;
   s.ring = group.layout().ring;
   s.receives = group.layout().recv_ring;
-  s.iterations = shared.plan.iterations;
+  s.iterations = shared.plan.iterations.value_or(0);
   s.warm_up = shared.plan.warm_up;
   s.duration = shared.plan.duration;
   s.stall_limit = shared.stall_limit;
@@ -194,7 +194,7 @@ class GroupRun {
     outcome_.received_counts = received.received;
     // By count the initiator alone counts: only it knows which message is the first of the window, and its last completion
     // says that the last has arrived.
-    if (shared_.plan.iterations == 0) outcome_.received = counted(schedule);
+    if (!shared_.plan.iterations) outcome_.received = counted(schedule);
   }
 
   void ping_pong_memory() {
@@ -228,7 +228,7 @@ class GroupRun {
     loops::OpenLoopSettings settings;
     settings.latency = latency_settings(group_, shared_, false);
     settings.depth = group_.layout().depth;
-    settings.rate_per_s = shared_.plan.load_rate_per_s;
+    settings.rate_per_s = *shared_.plan.load_rate_per_s;  // there is one for this task (lay_out)
     stats::LatencyRecorder& from_posted = recorder();
     begin_.wait();
     loops::OpenLoopOutcome found =
@@ -279,13 +279,13 @@ class GroupRun {
 
 bool needs_thread(const RdmaGroup& group) { return group.initiating() || group.layout().needs_receives(); }
 
-GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept {
+GroupOutcome run_group(RdmaGroup& group, RunShared& shared, std::optional<int> cpu) noexcept {
   GroupOutcome outcome;
   ThreadWatch watch;
   CommonBegin begin(shared, watch);
   try {
     if (const int error = watch.bind(cpu); error != 0)
-      throw Error(ErrorKind::system, fmt::format("binding a measuring thread to CPU {}: {}", cpu, errno_text(error)));
+      throw Error(ErrorKind::system, fmt::format("binding a measuring thread to CPU {}: {}", *cpu, errno_text(error)));
     outcome = GroupRun(group, shared, begin).run();
     watch.end();
     outcome.usage = watch.usage();

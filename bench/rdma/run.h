@@ -63,8 +63,8 @@ struct GroupOutcome {
 /// Whether the group has something to do on this side, or only lets the peer reach its memory.
 bool needs_thread(const RdmaGroup& group);
 
-/// Does the group's part on the calling thread, which is bound to `cpu` first (−1: not). Never throws; counts `shared.ready`
+/// Does the group's part on the calling thread, which is bound to `cpu` first, if that is one. Never throws; counts `shared.ready`
 /// down once, however it ends.
-GroupOutcome run_group(RdmaGroup& group, RunShared& shared, int cpu) noexcept;
+GroupOutcome run_group(RdmaGroup& group, RunShared& shared, std::optional<int> cpu) noexcept;
 
 }  // namespace railgauge::bench

@@ -93,7 +93,7 @@ class TcpEngine final : public Engine {
     FlowSetup setup{.plan = plan_,
                     .sending = sending,
                     .message_bytes = beside_ping ? kLoadBlockBytes : plan_.message_bytes,
-                    .iterations = beside_ping ? 0 : plan_.iterations,
+                    .iterations = beside_ping ? std::nullopt : plan_.iterations,
                     .streams = {},
                     .cpus = sending ? cpus_.senders : cpus_.receivers,
                     .numa_node = cpus_.numa_node};
@@ -169,7 +169,7 @@ void TcpEngine::describe(results::SideResult& result) const {
   result.settings = links_.settings;
   result.mss_bytes = links_.mss_bytes;
   result.settings["wait"] = plan::name_of(wait_of(plan_, ping_ ? tcp::StreamRole::round_trip : tcp::StreamRole::to_server));
-  if (ping_ && plan_.load_rate_per_s > 0) result.settings["schedule_per_s"] = fmt::format("{:.0f}", plan_.load_rate_per_s);
+  if (ping_ && plan_.load_rate_per_s) result.settings["schedule_per_s"] = fmt::format("{:.0f}", *plan_.load_rate_per_s);
   if (to_server_ || to_client_) {
     result.settings["send_block_bytes"] = std::to_string(ping_ ? kLoadBlockBytes : plan_.message_bytes);
     result.settings["receive_block_bytes"] = std::to_string((to_server_ ? to_server_ : to_client_)->receive_block_bytes());

@@ -55,7 +55,7 @@ Flow::Flow(const FlowSetup& setup)
     memory::fill_pattern(message_.span(), 0, memory::Pattern{.seed = setup_.message_bytes});
   }
   const auto threads = static_cast<std::size_t>(threads_of(plan));
-  const std::uint64_t limit = setup_.iterations * setup_.message_bytes;
+  const std::uint64_t limit = setup_.iterations.value_or(0) * setup_.message_bytes;
   workers_.resize(std::min(threads, setup_.streams.size()));
   for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
     auto& worker = workers_[i % workers_.size()];
@@ -144,7 +144,7 @@ void Flow::await_close(RunControl& control) {
 }
 
 FlowResult Flow::run(RunControl& control) {
-  const bool by_count = setup_.iterations > 0;
+  const bool by_count = setup_.iterations.has_value();
   if (by_count) orders_.phase = Phase::measure;
   start_threads();
   if (await_first_bytes(control)) {

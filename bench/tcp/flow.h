@@ -26,7 +26,7 @@ struct FlowSetup {
   const plan::Plan& plan;
   bool sending = false;
   std::uint64_t message_bytes = 0;              ///< of one send; not the plan's where the plan's is the round trip's
-  std::uint64_t iterations = 0;                 ///< messages per stream; 0: by duration
+  std::optional<std::uint64_t> iterations;      ///< messages per stream; empty: by duration
   std::vector<tcp::TcpStream*> streams;
   std::vector<int> cpus;                        ///< one per thread; empty: not bound
   std::optional<int> numa_node;                 ///< of the buffers

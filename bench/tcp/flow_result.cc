@@ -30,9 +30,9 @@ std::string what_ended(LaneState state, int error, bool sending, std::size_t str
 void Flow::judge_lanes(FlowResult& result) const {
   const auto planned = setup_.plan.warm_up + setup_.plan.duration;
   const auto tolerated = begun_ + std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(planned.count()) * (1 - kClockSlack)));
-  if (window_full_ && setup_.iterations > 0 && !setup_.sending && result.summary.bytes == 0)
+  if (window_full_ && setup_.iterations && !setup_.sending && result.summary.bytes == 0)
     result.error = run_error(ErrorKind::usage, 0, fmt::format("all of --iterations {} came at one instant, which has no length: use more or larger blocks",
-                                                              setup_.iterations));
+                                                              *setup_.iterations));
   if (stopped_ || window_full_) return;
   if (stalled_) {
     result.error = run_error(ErrorKind::timeout, ETIMEDOUT, "no byte moved on any stream for 5 s");
@@ -41,7 +41,7 @@ void Flow::judge_lanes(FlowResult& result) const {
   for (std::size_t i = 0; i < setup_.streams.size(); ++i) {
     const auto state = counters_[i].state.load();
     const int error = counters_[i].error.load();
-    const bool in_time = setup_.iterations == 0 && setup_.sending && state == LaneState::ended &&
+    const bool in_time = !setup_.iterations && setup_.sending && state == LaneState::ended &&
                          counters_[i].end_ns.load() >= tolerated.time_since_epoch().count();
     if (state == LaneState::running || state == LaneState::finished || in_time) continue;
     const auto kind = state == LaneState::failed ? (error == ETIMEDOUT ? ErrorKind::timeout : ErrorKind::system) : ErrorKind::peer;
@@ -88,7 +88,7 @@ void Flow::note_limiter(FlowResult& result) const {
     input.busy_us = info_.increase("busy_time_us");
     input.rwnd_limited_us = info_.increase("rwnd_limited_us");
     input.sndbuf_limited_us = info_.increase("sndbuf_limited_us");
-    if (setup_.plan.tcp.pacing_gbit_per_s > 0) input.pacing_bytes_per_s = setup_.plan.tcp.pacing_gbit_per_s * 1e9 / 8;
+    if (setup_.plan.tcp.pacing_gbit_per_s) input.pacing_bytes_per_s = *setup_.plan.tcp.pacing_gbit_per_s * 1e9 / 8;
   }
   input.bytes_per_s = result.summary.mean_gbit_per_s.value.value_or(0) * 1e9 / 8;
   const auto limiter = tcp::name_limiter(input);

@@ -73,7 +73,7 @@ bool Flow::await_first_bytes(RunControl& control) {
     if (look(control) == Watch::over) return false;
     std::this_thread::sleep_for(kLookForFirst);
   }
-  return look(control) == Watch::goes_on || (setup_.iterations > 0 && !stopped_);
+  return look(control) == Watch::goes_on || (setup_.iterations && !stopped_);
 }
 
 /// Takes a sample at each interval's end until `end`.

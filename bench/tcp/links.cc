@@ -26,8 +26,8 @@ bool sends(StreamRole role, Side side) {
 tcp::SocketSettings settings_for(const plan::Plan& plan, Side side, StreamRole role) {
   auto settings = settings_of(plan, side);
   settings.no_delay = role == StreamRole::round_trip;
-  if (role != StreamRole::round_trip && sends(role, side) && plan.tcp.pacing_gbit_per_s > 0) {
-    settings.pacing_bytes_per_s = static_cast<std::uint64_t>(plan.tcp.pacing_gbit_per_s * 1e9 / 8 / plan.streams);
+  if (role != StreamRole::round_trip && sends(role, side) && plan.tcp.pacing_gbit_per_s) {
+    settings.pacing_bytes_per_s = static_cast<std::uint64_t>(*plan.tcp.pacing_gbit_per_s * 1e9 / 8 / plan.streams);
   }
   return settings;
 }
@@ -88,7 +88,7 @@ std::vector<StreamName> wanted_streams(const plan::Plan& plan) {
 plan::Wait wait_of(const plan::Plan& plan, StreamRole role) noexcept {
   const bool latency = plan.metric == plan::Metric::latency;
   if (role != StreamRole::round_trip) return latency ? plan::Wait::block : plan.tcp.wait;
-  return plan.load_rate_per_s > 0 ? plan::Wait::spin : plan.tcp.wait;
+  return plan.load_rate_per_s ? plan::Wait::spin : plan.tcp.wait;
 }
 
 int threads_of(const plan::Plan& plan) noexcept { return std::clamp(plan.threads, 1, plan.streams); }

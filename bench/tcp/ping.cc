@@ -12,7 +12,7 @@ namespace railgauge::bench {
 
 using loops::RoundTripEnd;
 
-Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu)
+Ping::Ping(const plan::Plan& plan, tcp::TcpStream& stream, std::optional<int> cpu)
     : plan_(plan),
       stream_(stream),
       cpu_(cpu),
@@ -28,9 +28,9 @@ loops::RoundTripJob Ping::job(RunControl& control) const noexcept {
           .reply = reply_.span(),
           .warm_up = plan_.warm_up,
           .duration = plan_.duration,
-          .iterations = plan_.iterations,
+          .iterations = plan_.iterations.value_or(0),
           .verify = plan_.verify,
-          .rate_per_s = plan_.load_rate_per_s,
+          .rate_per_s = plan_.load_rate_per_s.value_or(0),
           .stop = &control.stop,
           .live_messages = &control.live_messages};
 }

@@ -30,7 +30,7 @@ struct PingResult {
 class Ping {
  public:
   /// Throws Error.
-  Ping(const plan::Plan& plan, tcp::TcpStream& stream, int cpu);
+  Ping(const plan::Plan& plan, tcp::TcpStream& stream, std::optional<int> cpu);
   /// The client's end, on the calling thread; closes the stream at the end, which ends the echo.
   PingResult measure(RunControl& control) noexcept;
   /// The server's end.
@@ -43,7 +43,7 @@ class Ping {
 
   const plan::Plan& plan_;
   tcp::TcpStream& stream_;
-  int cpu_;
+  std::optional<int> cpu_;
   memory::Buffer message_;
   memory::Buffer reply_;
 };

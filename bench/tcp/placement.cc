@@ -27,7 +27,7 @@ void share_out(TcpPlacement& placement, const std::vector<int>& cpus, std::size_
 
 std::vector<int> TcpPlacement::all() const {
   std::vector<int> cpus;
-  if (round_trip >= 0) cpus.push_back(round_trip);
+  if (round_trip) cpus.push_back(*round_trip);
   cpus.insert(cpus.end(), senders.begin(), senders.end());
   cpus.insert(cpus.end(), receivers.begin(), receivers.end());
   return cpus;

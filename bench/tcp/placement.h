@@ -13,7 +13,7 @@ namespace railgauge::bench {
 struct TcpPlacement {
   std::vector<int> senders;             ///< one per sending thread, round robin; empty: not bound
   std::vector<int> receivers;
-  int round_trip = -1;                  ///< −1: not bound
+  std::optional<int> round_trip;        ///< nothing: not bound
   std::optional<int> numa_node;         ///< of the buffers
   std::string reason;                   ///< one sentence
   std::optional<std::string> warning;   ///< more threads than CPUs

@@ -97,6 +97,11 @@ std::int64_t CheckedJson::signed_number(const char* field, std::int64_t low, std
   return value.get<std::int64_t>();
 }
 
+std::optional<std::int64_t> CheckedJson::number_or_null(const char* field, std::int64_t low, std::int64_t high) const {
+  if (impl_->at(field, fmt::format("null or a whole number from {} to {}", low, high)).is_null()) return std::nullopt;
+  return signed_number(field, low, high);
+}
+
 bool CheckedJson::flag(const char* field) const {
   const json& value = impl_->at(field, "true or false");
   if (!value.is_boolean()) impl_->refuse(field, Impl::shown(value), "true or false");

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ class CheckedJson {
 
   std::uint64_t unsigned_number(const char* field, std::uint64_t low, std::uint64_t high) const;
   std::int64_t signed_number(const char* field, std::int64_t low, std::int64_t high) const;
+  /// Nothing where the field is null; a missing one is refused as any other.
+  std::optional<std::int64_t> number_or_null(const char* field, std::int64_t low, std::int64_t high) const;
   bool flag(const char* field) const;
   /// A string of at most `max_bytes`.
   std::string text(const char* field, std::size_t max_bytes) const;

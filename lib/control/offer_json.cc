@@ -68,7 +68,7 @@ std::string offer_to_json(const Offer& offer) {
             {"link_layer", offer.link_layer},
             {"transport", offer.transport},
             {"lid", offer.lid},
-            {"gid_index", offer.gid_index},
+            {"gid_index", offer.gid_index ? json(*offer.gid_index) : json(nullptr)},
             {"gid", offer.gid},
             {"gid_type", offer.gid_type},
             {"gid_choice_reason", offer.gid_choice_reason},
@@ -94,7 +94,7 @@ Offer offer_from_json(std::string_view body) {
   offer.link_layer = object.text("link_layer", kMaxName);
   offer.transport = object.text("transport", kMaxName);
   offer.lid = static_cast<std::uint16_t>(object.unsigned_number("lid", 0, UINT16_MAX));
-  offer.gid_index = number("gid_index", -1, 65535);
+  if (auto index = object.number_or_null("gid_index", 0, 65535)) offer.gid_index = static_cast<int>(*index);
   offer.gid = object.text("gid", kMaxName);
   offer.gid_type = object.text("gid_type", kMaxName);
   offer.gid_choice_reason = object.text("gid_choice_reason", kMaxReason);

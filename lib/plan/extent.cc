@@ -10,19 +10,19 @@ namespace {
 
 using std::chrono::seconds;
 
-/// How long `iterations` messages may take at worst: no device in the field is slower than 10 us a message and 0.1 Gbit/s,
+/// How long the plan's iterations may take at worst: no device in the field is slower than 10 us a message and 0.1 Gbit/s,
 /// a round trip over a bad network than 10 ms; a slower one is stuck and may be stopped. A pace that the plan asks for may
 /// be slower still.
-seconds time_for_iterations(const Plan& plan) {
+seconds time_for(std::uint64_t iterations, const Plan& plan) {
   double queues = plan.transport == Transport::rdma ? double(plan.rdma.qps) * plan.threads : double(plan.streams);
-  double messages = static_cast<double>(plan.iterations) * queues;
+  double messages = static_cast<double>(iterations) * queues;
   double bits = messages * static_cast<double>(plan.message_bytes) * 8.0;
   double per_message_s = plan.metric == Metric::latency ? 10e-3 : 10e-6;
   double gbit_per_s = 0.1;
-  double pace = plan.transport == Transport::rdma ? plan.rdma.rate_limit_gbit_per_s : plan.tcp.pacing_gbit_per_s;
-  if (pace > 0) gbit_per_s = std::min(gbit_per_s, pace);
+  const std::optional<double> pace = plan.transport == Transport::rdma ? plan.rdma.rate_limit_gbit_per_s : plan.tcp.pacing_gbit_per_s;
+  if (pace) gbit_per_s = std::min(gbit_per_s, *pace);
   double total_s = messages * per_message_s + bits / (gbit_per_s * 1e9);
-  if (plan.load_rate_per_s > 0) total_s += static_cast<double>(plan.iterations) / plan.load_rate_per_s;
+  if (plan.load_rate_per_s) total_s += static_cast<double>(iterations) / *plan.load_rate_per_s;
   constexpr double kCentury = 100.0 * 365 * 24 * 3600;  // more is no number of nanoseconds
   return seconds(static_cast<std::int64_t>(std::ceil(std::clamp(total_s, 1.0, kCentury))));
 }
@@ -43,9 +43,9 @@ int usual_depth(const Plan& plan) {
 }
 
 std::uint32_t latency_slots(const Plan& plan) {
-  if (is_atomic(plan.operation)) return plan.load_rate_per_s > 0 ? kOpenLoopDepth : kLatencyDepth;
+  if (is_atomic(plan.operation)) return plan.load_rate_per_s ? kOpenLoopDepth : kLatencyDepth;
   if (!plan.verify) return 1;
-  if (plan.load_rate_per_s == 0) return 2;
+  if (!plan.load_rate_per_s) return 2;
   if (plan.operation == Operation::send) return kOpenLoopDepth;
   // All that are in flight may have landed before they have a receive, beside as many that have been received.
   return plan.operation == Operation::write_imm ? 2 * kOpenLoopDepth : 1;
@@ -61,7 +61,7 @@ nanoseconds expected_wall_time(const Plan& plan, const Limits& limits) {
   // A receiver waits twice as long as its sender, who knows the cause. At code 14 and 7 retries that is 2 · 2.1 s.
   const nanoseconds noticed = plan.transport == Transport::rdma ? 2 * stall_limit(plan.rdma, false) : kLeast;
   const nanoseconds drain = std::clamp(noticed, kLeast, std::max(kLeast, limits.max_duration));
-  nanoseconds window = plan.iterations > 0 ? std::min<nanoseconds>(time_for_iterations(plan), limits.max_duration) : plan.duration;
+  nanoseconds window = plan.iterations ? std::min<nanoseconds>(time_for(*plan.iterations, plan), limits.max_duration) : plan.duration;
   return plan.warm_up + window + drain;
 }
 

@@ -26,9 +26,9 @@ void check_range(const char* option, std::int64_t found, std::int64_t low, std::
   if (found < low || found > high) refuse("{} {} is out of range: use {} to {}", option, found, low, high);
 }
 
-/// A rate in whatever unit the option takes: finite and not negative, 0 meaning "none".
-void check_rate(const char* option, double found) {
-  if (!std::isfinite(found) || found < 0) refuse("{} {} is no rate: use a positive number, or leave it out", option, found);
+/// A rate in whatever unit the option takes: finite and above 0, or none.
+void check_rate(const char* option, const std::optional<double>& found) {
+  if (found && (!std::isfinite(*found) || *found <= 0)) refuse("{} {} is no rate: use a positive number, or leave it out", option, *found);
 }
 
 /// Names end in paths and system calls on the other host too, so that nothing but a plain name may pass.
@@ -87,7 +87,7 @@ void check_counts(const Plan& plan, const Limits& limits) {
 
 /// A side that both sends and receives has a block of memory for each.
 std::uint64_t blocks_of(const Plan& plan) {
-  const bool ping_pong = plan.transport == Transport::rdma && plan.metric == Metric::latency && plan.load_rate_per_s == 0 &&
+  const bool ping_pong = plan.transport == Transport::rdma && plan.metric == Metric::latency && !plan.load_rate_per_s &&
                          !is_read_or_atomic(plan.operation);
   return ping_pong || plan.direction == Direction::both ? 2 : 1;
 }
@@ -109,25 +109,26 @@ void check_memory(const Plan& plan, const Limits& limits) {
 
 /// The loops post whole batches and count whole completions, so that iterations are exact only in multiples of both.
 void check_iterations(const Plan& plan) {
-  if (plan.iterations == 0 || plan.transport != Transport::rdma || plan.metric == Metric::latency) return;
+  if (!plan.iterations || plan.transport != Transport::rdma || plan.metric == Metric::latency) return;
   auto step = static_cast<std::uint64_t>(std::lcm(plan.rdma.post_batch, plan.rdma.signal_every));
-  if (plan.iterations % step == 0) return;
-  std::uint64_t below = plan.iterations / step * step;
-  refuse("--iterations {} is no multiple of --post-batch {} and --signal-every {}: use {}{}", plan.iterations, plan.rdma.post_batch,
+  if (*plan.iterations % step == 0) return;
+  std::uint64_t below = *plan.iterations / step * step;
+  refuse("--iterations {} is no multiple of --post-batch {} and --signal-every {}: use {}{}", *plan.iterations, plan.rdma.post_batch,
          plan.rdma.signal_every, below > 0 ? fmt::format("{} or ", below) : std::string(), below + step);
 }
 
 void check_times(const Plan& plan, const Limits& limits) {
   if (plan.warm_up < nanoseconds::zero() || plan.warm_up > limits.max_duration)
     refuse("--warm-up {} is out of range: use 0 to {}", format_duration(plan.warm_up), format_duration(limits.max_duration));
+  if (plan.iterations == 0u) refuse("--iterations 0 measures nothing: use 1 or more, or --duration");
   // First, since the default interval follows it.
-  if (plan.iterations == 0 && (plan.duration < milliseconds(10) || plan.duration > limits.max_duration))
+  if (!plan.iterations && (plan.duration < milliseconds(10) || plan.duration > limits.max_duration))
     refuse("--duration {} is out of range: use 10ms to {}, or --iterations", format_duration(plan.duration), format_duration(limits.max_duration));
   if (plan.interval < milliseconds(1) || plan.interval > limits.max_duration)
     refuse("--interval {} is out of range: use 1ms to {}", format_duration(plan.interval), format_duration(limits.max_duration));
-  if (plan.iterations > 0 && plan.operation == Operation::stream && plan.warm_up > nanoseconds::zero())
+  if (plan.iterations && plan.operation == Operation::stream && plan.warm_up > nanoseconds::zero())
     refuse("--warm-up {} with --iterations over TCP: the first byte that arrives opens the window, use --warm-up 0 or --duration", format_duration(plan.warm_up));
-  if (plan.iterations == 0 && plan.interval > plan.duration)
+  if (!plan.iterations && plan.interval > plan.duration)
     refuse("--interval {} is longer than --duration {}: use --interval {}", format_duration(plan.interval), format_duration(plan.duration),
            format_duration(plan.duration));
 }
@@ -138,12 +139,12 @@ const char* by_the_clock(const Plan& plan) { return plan.under_load ? "--under-l
 void check_latency(const Plan& plan) {
   if (plan.metric != Metric::latency) {
     if (plan.under_load) refuse("latency under load with --metric {}: use --metric latency", name_of(plan.metric));
-    if (plan.load_rate_per_s != 0) refuse("--load-rate {} with --metric {}: use --metric latency", plan.load_rate_per_s, name_of(plan.metric));
+    if (plan.load_rate_per_s) refuse("--load-rate {} with --metric {}: use --metric latency", *plan.load_rate_per_s, name_of(plan.metric));
     return;
   }
   check_rate("--load-rate", plan.load_rate_per_s);
-  if (plan.under_load && plan.load_rate_per_s == 0) refuse("latency under load without a schedule: use --load-rate {}", kLoadedRate);
-  if (plan.load_rate_per_s > 1e9) refuse("--load-rate {} is above one message a nanosecond: use less", plan.load_rate_per_s);
+  if (plan.under_load && !plan.load_rate_per_s) refuse("latency under load without a schedule: use --load-rate {}", kLoadedRate);
+  if (plan.load_rate_per_s && *plan.load_rate_per_s > 1e9) refuse("--load-rate {} is above one message a nanosecond: use less", *plan.load_rate_per_s);
   if (plan.direction == Direction::both) refuse("--direction both with --metric latency: a ping-pong has both already, use to or from");
   if (plan.threads != 1) refuse("--threads {} with --metric latency: one ping-pong runs at a time, use --threads 1", plan.threads);
   if (plan.transport == Transport::tcp) {
@@ -151,9 +152,9 @@ void check_latency(const Plan& plan) {
     return;
   }
   const RdmaSettings& rdma = plan.rdma;
-  if (rdma.rate_limit_gbit_per_s > 0) refuse("--rate-limit {} with --metric latency: it paces streams, use --load-rate", rdma.rate_limit_gbit_per_s);
+  if (rdma.rate_limit_gbit_per_s) refuse("--rate-limit {} with --metric latency: it paces streams, use --load-rate", *rdma.rate_limit_gbit_per_s);
   if (rdma.qps != 1 && !plan.under_load) refuse("--qps {} with --metric latency: use --qps 1, or latency under load", rdma.qps);
-  if (rdma.events && plan.load_rate_per_s > 0)
+  if (rdma.events && plan.load_rate_per_s)
     refuse("--events with {}: that sends by the clock and so spins, leave --events out", by_the_clock(plan));
   if (rdma.events && plan.operation == Operation::write)
     refuse("--events with --op write --metric latency: a write is seen in memory and wakes nobody, use --op write_imm or leave --events out");
@@ -228,9 +229,9 @@ void check_tcp(const Plan& plan) {
   if (tcp.window_bytes && (*tcp.window_bytes < kSmallestWindow || *tcp.window_bytes > kLargestWindow))
     refuse("--window {} is out of range: use 4K to 1023M, or leave it out for the kernel's auto-tuning", format_size(*tcp.window_bytes));
   check_rate("--pacing", tcp.pacing_gbit_per_s);
-  if (tcp.pacing_gbit_per_s > 0 && plan.metric == Metric::latency && !plan.under_load)
-    refuse("--pacing {} with --metric latency paces nothing: use --load-rate, or --under-load", tcp.pacing_gbit_per_s);
-  if (tcp.wait == Wait::block && plan.metric == Metric::latency && plan.load_rate_per_s > 0)
+  if (tcp.pacing_gbit_per_s && plan.metric == Metric::latency && !plan.under_load)
+    refuse("--pacing {} with --metric latency paces nothing: use --load-rate, or --under-load", *tcp.pacing_gbit_per_s);
+  if (tcp.wait == Wait::block && plan.metric == Metric::latency && plan.load_rate_per_s)
     refuse("--wait block with {}: that sends by the clock and so spins, use --wait spin or leave it out", by_the_clock(plan));
   if (tcp.zerocopy && plan.operation != Operation::stream) refuse("--zerocopy with --metric {}: it is for --metric bandwidth", name_of(plan.metric));
 }

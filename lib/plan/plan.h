@@ -67,7 +67,7 @@ struct RdmaSettings {
   int traffic_class = 0;                ///< 0…255
   int retry_count = 7;                  ///< 0…7; 6 at most on software devices, where 7 means for ever
   int timeout_code = 14;                ///< 4.096 us · 2^code
-  double rate_limit_gbit_per_s = 0;     ///< 0: none
+  std::optional<double> rate_limit_gbit_per_s;  ///< above 0; empty: none
   bool events = false;                  ///< sleep on the completion channel instead of polling
   bool relaxed_ordering = true;
   ConnectBy connect = ConnectBy::socket;
@@ -79,7 +79,7 @@ struct TcpSettings {
   std::optional<std::string> congestion;
   std::optional<int> mss_bytes;
   std::optional<std::uint64_t> window_bytes;   ///< SO_SNDBUF and SO_RCVBUF; empty: the kernel's auto-tuning
-  double pacing_gbit_per_s = 0;         ///< SO_MAX_PACING_RATE over all streams; 0: none
+  std::optional<double> pacing_gbit_per_s;     ///< SO_MAX_PACING_RATE over all streams, above 0; empty: none
   bool zerocopy = false;
   Wait wait = Wait::block;              ///< spin: calls that never sleep (MSG_DONTWAIT), again and again; block: calls that sleep
 };
@@ -92,8 +92,8 @@ struct Plan {
   Metric metric = Metric::bandwidth;
   Direction direction = Direction::to;
   std::uint64_t message_bytes = 65536;
-  nanoseconds duration = std::chrono::seconds(1);   ///< of the measured window; ignored when iterations > 0
-  std::uint64_t iterations = 0;         ///< messages per QP or stream (round trips for latency); 0: by duration
+  nanoseconds duration = std::chrono::seconds(1);   ///< of the measured window; ignored where iterations are given
+  std::optional<std::uint64_t> iterations;     ///< messages per QP or stream (round trips for latency), 1 or more; empty: by duration
   nanoseconds warm_up = std::chrono::milliseconds(100);
   nanoseconds interval = std::chrono::milliseconds(100);
   int threads = 1;
@@ -104,7 +104,7 @@ struct Plan {
   std::optional<std::uint64_t> working_set_bytes;   ///< per thread and side, a message at least; empty: four times the last-level cache, at most 1/8 of memory
   Paging paging = Paging::normal;
   bool under_load = false;              ///< latency beside a bandwidth stream on QPs/streams of its own
-  double load_rate_per_s = 0;           ///< open-loop schedule of a latency measurement: messages per second; 0: closed loop, not under load
+  std::optional<double> load_rate_per_s;       ///< open-loop schedule of a latency measurement: messages per second, above 0; empty: closed loop, not under load
   RdmaSettings rdma;
   TcpSettings tcp;
   Placement client;

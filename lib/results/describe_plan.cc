@@ -34,7 +34,7 @@ void describe(results::Io& io, RdmaSettings& settings) {
   io.field("traffic_class", settings.traffic_class, 0, 255);
   io.field("retry_count", settings.retry_count, 0, 7);
   io.field("timeout_code", settings.timeout_code, 0, 31);
-  io.field_or_null("rate_limit_gbit_per_s", settings.rate_limit_gbit_per_s, 0.0, 0.0);
+  io.field("rate_limit_gbit_per_s", settings.rate_limit_gbit_per_s, 0.0);
   io.field("events", settings.events);
   io.field("relaxed_ordering", settings.relaxed_ordering);
   io.word("connect", settings.connect, words({ConnectBy::socket, ConnectBy::rdma_cm}));
@@ -45,7 +45,7 @@ void describe(results::Io& io, TcpSettings& settings) {
   io.field("congestion", settings.congestion);
   io.field("mss_bytes", settings.mss_bytes, 0);
   io.field("window_bytes", settings.window_bytes);
-  io.field_or_null("pacing_gbit_per_s", settings.pacing_gbit_per_s, 0.0, 0.0);
+  io.field("pacing_gbit_per_s", settings.pacing_gbit_per_s, 0.0);
   io.field("zerocopy", settings.zerocopy);
   io.word("wait", settings.wait, words({Wait::spin, Wait::block}));
 }
@@ -60,7 +60,7 @@ void describe(results::Io& io, Plan& plan) {
   io.word("direction", plan.direction, words({Direction::to, Direction::from, Direction::both}));
   io.field("message_bytes", plan.message_bytes);
   io.field("duration_ns", plan.duration);
-  io.field_or_null("iterations", plan.iterations, std::uint64_t{0});
+  io.field("iterations", plan.iterations);
   io.field("warm_up_ns", plan.warm_up);
   io.field("interval_ns", plan.interval);
   io.field("threads", plan.threads, 1, 4096);
@@ -70,7 +70,7 @@ void describe(results::Io& io, Plan& plan) {
   io.field("working_set_bytes", plan.working_set_bytes);
   io.word("paging", plan.paging, words({Paging::normal, Paging::huge}));
   io.field("under_load", plan.under_load);
-  io.field_or_null("load_rate_per_s", plan.load_rate_per_s, 0.0, 0.0);
+  io.field("load_rate_per_s", plan.load_rate_per_s, 0.0);
   io.field("rdma", plan.rdma);
   io.field("tcp", plan.tcp);
   io.field("client", plan.client);

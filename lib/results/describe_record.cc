@@ -82,7 +82,7 @@ void describe(Io& io, Verdict& verdict) {
 
 void describe(Io& io, Measurement& measurement) {
   io.field("plan", measurement.plan);
-  io.field_or_null("started_utc", measurement.started_utc, std::string());  // a skipped one never started
+  io.field("started_utc", measurement.started_utc);
   io.field("wall_ns", measurement.wall);
   io.word("outcome", measurement.outcome, outcomes());
   io.field("reason", measurement.reason);

@@ -80,7 +80,7 @@ void describe(Io& io, ErrorInfo& error) {
 }
 
 void describe(Io& io, ThreadUsage& usage) {
-  io.field_or_null("cpu", usage.cpu, -1, 0, 65535);
+  io.field("cpu", usage.cpu, 0, 65535);
   io.field("user_ns", usage.user);
   io.field("system_ns", usage.system);
   io.field("elapsed_ns", usage.elapsed);

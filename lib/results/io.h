@@ -57,9 +57,6 @@ class Io {
   /// A choice among words, all of them given.
   template <typename Enum>
   void word(const std::string& key, Enum& value, const std::vector<std::pair<Enum, std::string>>& words);
-  /// A number whose `sentinel` in the struct means "none" or "let the tool choose"; null in the document.
-  template <typename T, typename... Range>
-  void field_or_null(const std::string& key, T& value, T sentinel, Range... range);
 };
 
 
@@ -194,18 +191,6 @@ void Io::word(const std::string& key, Enum& value, const std::vector<std::pair<E
   }
   if (!known) fail("one of " + wanted);
   leave();
-}
-
-template <typename T, typename... Range>
-void Io::field_or_null(const std::string& key, T& value, T sentinel, Range... range) {
-  std::optional<T> present;
-  if (value != sentinel) present = value;
-  if (!reading() && is_no_number(present)) {
-    enter(key);
-    fail("a finite number to write");
-  }
-  field(key, present, range...);
-  if (reading()) value = present.value_or(sentinel);
 }
 
 /// Limits of a document, checked by a scan before anything is parsed.

@@ -10,11 +10,11 @@ namespace railgauge::results {
 
 /// JSON in and out of what crosses the control channel and of the record file. Keys carry their unit. A missing number is
 /// null beside `<key>_reason`; NaN and infinities are never written. Writers never throw for odd strings: bytes that are
-/// not UTF-8 become U+FFFD. A number that may be missing and is not finite is written as missing; one that may not (in a
-/// plan, where validate refuses it) is an Error{data} naming its key.
+/// not UTF-8 become U+FFFD. A number that may be missing and is not finite is written as missing; one that may not is
+/// an Error{data} naming its key.
 ///
 /// Readers take hostile text: at most 16 MiB (record: 256 MiB), nesting 32, then every field by type and range. They throw
-/// Error{data} that names the place: `sides[0].threads[1].cpu: expected an integer from -1 to 65535, found "x"`. Unknown
+/// Error{data} that names the place: `sides[0].threads[1].cpu: expected an integer from 0 to 65535, found "x"`. Unknown
 /// keys are ignored (a newer minor version may add them); a missing key that may be null is absent (an older one had it not yet),
 /// any other missing key is an error. Pure functions; any thread.
 

@@ -44,7 +44,7 @@ struct ErrorInfo {
 /// just before and just after. A thread of RDMA or of round trips decides that itself inside its loop, where no system call
 /// belongs: it notes it before the warm-up and after what was in flight has come.
 struct ThreadUsage {
-  int cpu = -1;             ///< the CPU it was bound to; −1: not bound
+  std::optional<int> cpu;   ///< the CPU it was bound to; nothing: not bound
   nanoseconds user{};
   nanoseconds system{};
   nanoseconds elapsed{};
@@ -133,7 +133,7 @@ struct Verdict {
 /// One measurement: plan, both sides, the headline figure, the expectation and the verdict.
 struct Measurement {
   plan::Plan plan;
-  std::string started_utc;
+  std::optional<std::string> started_utc;  ///< nothing: a skipped one never started
   nanoseconds wall{};
   Outcome outcome = Outcome::failed;
   std::string reason;                       ///< for partial, failed and skipped

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Offer {
   std::string link_layer;           ///< "InfiniBand", "Ethernet"
   std::string transport;            ///< "InfiniBand", "iWARP"
   std::uint16_t lid = 0;
-  int gid_index = -1;               ///< −1: none in use (InfiniBand without GRH)
+  std::optional<int> gid_index;     ///< nothing: none in use (InfiniBand without GRH)
   std::string gid;                  ///< eight groups of four hex digits
   std::string gid_type;             ///< "RoCE v1", "RoCE v2", "IB"
   std::string gid_choice_reason;

@@ -57,13 +57,13 @@ void add_measured(Options& out, const Plan& plan) {
   out.always("--metric", plan::name_of(plan.metric));
   out.always("--size", plan.message_bytes);
   out.always("--direction", plan::name_of(plan.direction));
-  if (plan.iterations > 0) out.always("--iterations", plan.iterations);
+  if (plan.iterations) out.always("--iterations", *plan.iterations);
   else out.time("--duration", plan.duration);
-  if (plan.iterations > 0 || plan.warm_up != usual.warm_up) out.time("--warm-up", plan.warm_up);
-  if ((bulk || plan.under_load) && (plan.iterations > 0 || plan.interval != std::min(usual.interval, plan.duration))) out.time("--interval", plan.interval);
+  if (plan.iterations || plan.warm_up != usual.warm_up) out.time("--warm-up", plan.warm_up);
+  if ((bulk || plan.under_load) && (plan.iterations || plan.interval != std::min(usual.interval, plan.duration))) out.time("--interval", plan.interval);
   out.flag("--verify", plan.verify && (plan.transport == Transport::tcp || !bulk || plan.verify_each));
   out.flag("--under-load", plan.under_load);
-  if (plan.load_rate_per_s > 0 && !(plan.under_load && plan.load_rate_per_s == plan::kLoadedRate)) out.always("--load-rate", plan.load_rate_per_s);
+  if (plan.load_rate_per_s && !(plan.under_load && plan.load_rate_per_s == plan::kLoadedRate)) out.always("--load-rate", *plan.load_rate_per_s);
   out.given("--working-set", plan.transport == Transport::rdma ? plan.working_set_bytes : std::nullopt);
   out.flag("--hugepages", plan.paging == plan::Paging::huge);
 }
@@ -79,7 +79,7 @@ void add_rdma(Options& out, const Plan& plan) {
   out.given("--inline", rdma.inline_bytes);
   out.given("--max-reads", rdma.max_reads);
   out.flag("--events", rdma.events);
-  if (rdma.rate_limit_gbit_per_s > 0) out.always("--rate-limit", rdma.rate_limit_gbit_per_s);
+  if (rdma.rate_limit_gbit_per_s) out.always("--rate-limit", *rdma.rate_limit_gbit_per_s);
   out.given("--mtu", rdma.mtu_bytes);
   out.unless("--sl", rdma.service_level, usual.service_level);
   out.unless("--traffic-class", rdma.traffic_class, usual.traffic_class);
@@ -97,7 +97,7 @@ void add_tcp(Options& out, const Plan& plan) {
   out.given("--congestion", plan.tcp.congestion);
   out.given("--mss", plan.tcp.mss_bytes);
   out.given("--window", plan.tcp.window_bytes);
-  if (plan.tcp.pacing_gbit_per_s > 0) out.always("--pacing", plan.tcp.pacing_gbit_per_s);
+  if (plan.tcp.pacing_gbit_per_s) out.always("--pacing", *plan.tcp.pacing_gbit_per_s);
 }
 
 void add_placement(Options& out, const plan::Placement& place, const std::string& peer) {

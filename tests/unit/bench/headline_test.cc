@@ -176,7 +176,7 @@ TEST(CheckPlans, LatencyUnderLoadGoesByASchedule) {
   for (const auto& plans : {rdma_check_plans(Effort::thorough), tcp_check_plans(Effort::thorough, 5)})
     for (const auto& p : plans) {
       loaded += p.under_load ? 1 : 0;
-      EXPECT_EQ(p.load_rate_per_s, p.under_load ? 10'000 : 0) << p.label;
+      EXPECT_EQ(p.load_rate_per_s, p.under_load ? std::optional(10'000.0) : std::nullopt) << p.label;
     }
   EXPECT_EQ(loaded, 2);
 }

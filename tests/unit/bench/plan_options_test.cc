@@ -152,7 +152,7 @@ TEST(Plans, LatencyUnderLoadHasAScheduleOfItsOwn) {
   for (const auto& make : {rdma, tcp}) {
     EXPECT_EQ(make({"--metric", "latency", "--under-load"})[0].load_rate_per_s, 10'000);
     EXPECT_EQ(make({"--metric", "latency", "--under-load", "--load-rate", "70"})[0].load_rate_per_s, 70);
-    EXPECT_EQ(make({"--metric", "latency"})[0].load_rate_per_s, 0);
+    EXPECT_EQ(make({"--metric", "latency"})[0].load_rate_per_s, std::nullopt);
   }
 }
 
@@ -182,7 +182,7 @@ TEST(TcpPlans, WaitAndBlockFollowTheMetric) {
   EXPECT_EQ(latency.operation, Operation::round_trip);
   EXPECT_EQ(latency.message_bytes, 64u);
   EXPECT_EQ(latency.tcp.wait, plan::Wait::spin);
-  EXPECT_DOUBLE_EQ(tcp({"--pacing", "2.5G"})[0].tcp.pacing_gbit_per_s, 2.5);
+  EXPECT_EQ(tcp({"--pacing", "2.5G"})[0].tcp.pacing_gbit_per_s, 2.5);
   EXPECT_THROW(tcp({"--metric", "rate"}), Error);
   EXPECT_EQ(tcp({"--wait", "spin"})[0].tcp.wait, plan::Wait::spin);
   EXPECT_EQ(tcp({"--wait", "block", "--metric", "latency"})[0].tcp.wait, plan::Wait::block);

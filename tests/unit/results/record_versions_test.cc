@@ -51,7 +51,7 @@ TEST(RecordReader, TakesARecordFromBeforeAKeyWasAdded) {
   EXPECT_FALSE(old.nodes[0].facts.boot_id);
   EXPECT_EQ(old.nodes[0].facts.boot_id.reason, "not in the document: it is older than this fact");
   EXPECT_EQ(old.measurements[0].plan.rdma.max_reads, std::nullopt);
-  EXPECT_EQ(old.measurements[0].plan.rdma.rate_limit_gbit_per_s, 0);
+  EXPECT_EQ(old.measurements[0].plan.rdma.rate_limit_gbit_per_s, std::nullopt);
   EXPECT_EQ(old.measurements[0].sides[0].late_sends, std::nullopt);
   EXPECT_EQ(old.measurements[0].sides[0].verification->checked_messages, std::nullopt);
 }
