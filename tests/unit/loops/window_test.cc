@@ -307,7 +307,9 @@ TEST_F(WindowLoop, PacesWhatItPosts) {
   EXPECT_EQ(outcome.ending, Ending::finished);
   // 20 ms at 50,000 a second are 1000, less what a preemption at the end may hold back.
   EXPECT_LE(summary.messages, 1001U + static_cast<std::uint64_t>((summary.elapsed - milliseconds(20)).count() / 20'000));
-  EXPECT_GE(summary.messages, 50U);  // what is not sent in time is not made up for, and a sanitizer takes its share
+  // How many it were depends on the machine: what is not sent in time is not made up for. What was posted has completed.
+  EXPECT_THAT(outcome.completed, testing::ElementsAre(queue.posted_on(0), queue.posted_on(1)));
+  EXPECT_GT(summary.messages, 0U);
 }
 
 TEST_F(WindowLoop, EventsArmThenPollThenWait) {
