@@ -249,9 +249,9 @@ class RdmaEngine final : public Engine {
                                             device_.name()));
     result.simulated = device_.simulated();
     result.software_device = device_.software();
+    result.path_mtu_bytes = agreement_.mtu_bytes;
     result.settings = settings_in_effect({.plan = plan_, .device = device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
                                           .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = place_.same_host()});
-    result.path_mtu_bytes = agreement_.mtu_bytes;
   }
 
   const Plan plan_;

@@ -195,11 +195,11 @@ void TcpEngine::note_flow(FlowResult flow, bool sending, results::SideResult& re
     sample.stream += shift;
     result.tcp_info.push_back(std::move(sample));
   }
-  result.threads.insert(result.threads.end(), flow.threads.begin(), flow.threads.end());
   if (!flow.tcp_info.empty()) {
     result.tcp_info_every_intervals = std::max(result.tcp_info_every_intervals.value_or(1), flow.tcp_info_every_intervals);
     result.tcp_info_limit_instants = flow.tcp_info_limit_instants;
   }
+  result.threads.insert(result.threads.end(), flow.threads.begin(), flow.threads.end());
   result.warnings.insert(result.warnings.end(), flow.warnings.begin(), flow.warnings.end());
   if (!result.softirq) result.softirq = flow.softirq;
   // The sender knows more of what held it back than the receiver does, but a CPU-bound receiver is a cause of its own.

@@ -129,10 +129,10 @@ void describe(Io& io, SideResult& side) {
   io.field("threads", side.threads);
   io.field("softirq_ns", side.softirq);
   io.field("tcp_info", side.tcp_info);
-  io.field("limiter", side.limiter);
-  io.field("counters", side.counters);
   io.field("tcp_info_every_intervals", side.tcp_info_every_intervals, std::uint64_t{1});
   io.field("tcp_info_limit_instants", side.tcp_info_limit_instants, std::uint64_t{1});
+  io.field("limiter", side.limiter);
+  io.field("counters", side.counters);
   io.field("verification", side.verification);
   io.field("zerocopy_completions", side.zerocopy_completions);
   io.field("zerocopy_copied", side.zerocopy_copied);
