@@ -1,12 +1,10 @@
 #include "bench/check_plans.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
 
-#include "base/units.h"
+#include "plan/label.h"
 
 namespace railgauge::bench {
 namespace {
@@ -109,35 +107,12 @@ Plan tcp_latency(const Times& times) {
 
 void finish(std::vector<Plan>& plans) {
   for (auto& p : plans) {
-    p.label = label_of(p);
+    p.label = plan::label_of(p);
     plan::validate(p, plan::Limits{});
   }
 }
 
-const char* arrow_of(Direction direction) {
-  switch (direction) {
-    case Direction::to: return "A to B";
-    case Direction::from: return "B to A";
-    case Direction::both: return "both ways";
-  }
-  return "";
-}
-
 }  // namespace
-
-std::string label_of(const Plan& p) {
-  std::string what = p.transport == Transport::tcp ? "TCP" : plan::name_of(p.operation);
-  std::string how;
-  if (p.metric == Metric::latency) {
-    how = p.under_load ? "latency under load" : "latency";
-  } else if (p.transport == Transport::tcp) {
-    how = fmt::format("{} stream{}", p.streams, p.streams == 1 ? "" : "s");
-  } else {
-    int qps = p.rdma.qps * p.threads;
-    how = fmt::format("{} {} QP{}", p.metric == Metric::rate ? "rate" : "bandwidth", qps, qps == 1 ? "" : "s");
-  }
-  return fmt::format("{} {} {} {}", what, how, format_size(p.message_bytes), arrow_of(p.direction));
-}
 
 std::vector<Plan> rdma_check_plans(Effort effort) {
   Times times = times_of(effort);

@@ -18,7 +18,4 @@ std::vector<plan::Plan> rdma_check_plans(Effort effort);
 /// `streams` is the number of parallel streams of the several-streams rows (≥ 2).
 std::vector<plan::Plan> tcp_check_plans(Effort effort, int streams);
 
-/// "write bandwidth, 8 QPs, 64 KiB, A to B": what the screen and the record call it.
-std::string label_of(const plan::Plan& plan);
-
 }  // namespace railgauge::bench

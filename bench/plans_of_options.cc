@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "bench/check_plans.h"
 #include "bench/plan_options.h"
 #include "host/parse.h"
+#include "plan/label.h"
 
 namespace railgauge::bench {
 namespace {
@@ -155,7 +155,7 @@ std::vector<Plan> rdma_plans(const PlanOptions& o) {
     p.rdma.depth = typed_or(o.depth, "--depth", 1, plan::usual_depth(p));
     if (o.preset == "perftest") apply_perftest_preset(p, o);
     if (p.rdma.signal_every == 0) p.rdma.signal_every = usual_signal_every(p);
-    p.label = label_of(p);
+    p.label = plan::label_of(p);
     plan::validate(p, plan::Limits{});
     plans.push_back(std::move(p));
   }
@@ -186,7 +186,7 @@ std::vector<Plan> tcp_plans(const PlanOptions& o) {
   for (auto bytes : sizes_of(o, latency ? 64 : 1 << 20)) {
     Plan p = base;
     p.message_bytes = bytes;
-    p.label = label_of(p);
+    p.label = plan::label_of(p);
     plan::validate(p, plan::Limits{});
     plans.push_back(std::move(p));
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "plan/label.h"
 #include "report/render/again.h"
 #include "report/render/columns.h"
 #include "report/render/tables.h"
@@ -159,7 +160,7 @@ void add_findings(Page& page, const Record& record) {
       same = std::prev(findings.end());
     }
     same->varies = same->varies || same->cause != verdict.cause;
-    same->names.push_back(fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan)));
+    same->names.push_back(fmt::format("{} {}", plan::name_of(measurement.plan.transport), plan::short_label_of(measurement.plan)));
   }
   if (findings.empty()) return;
   page.heading("Why");
@@ -190,7 +191,7 @@ void add_verification(Page& page, const Record& record) {
       if (checked.names.empty()) sum.checked_messages = sum.messages = 0;
       results::add_count(sum.checked_messages, side.verification->checked_messages);
       results::add_count(sum.messages, side.verification->messages);
-      std::string name = fmt::format("{} {}", plan::name_of(measurement.plan.transport), short_name(measurement.plan));
+      std::string name = fmt::format("{} {}", plan::name_of(measurement.plan.transport), plan::short_label_of(measurement.plan));
       if (checked.names.empty() || checked.names.back() != name) checked.names.push_back(name);
     }
   }
@@ -218,7 +219,7 @@ void add_warnings(Page& page, const Record& record) {
     for (const results::SideResult& side : measurement.sides) {
       for (const std::string& text : side.warnings) add(fmt::format("{}: {}", side.host, text));
       for (const std::string& text : side.events)  // those that are the cause have been said
-        if (measurement.verdict.cause.find(text) == std::string::npos) add(fmt::format("{}: {}: event {}", side.host, short_name(measurement.plan), text));
+        if (measurement.verdict.cause.find(text) == std::string::npos) add(fmt::format("{}: {}: event {}", side.host, plan::short_label_of(measurement.plan), text));
     }
   }
   if (warnings.empty()) return;

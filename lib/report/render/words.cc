@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "plan/label.h"
 #include "report/render/columns.h"
 
 namespace railgauge::report {
@@ -34,35 +35,11 @@ std::string verdict_text(const results::Verdict& verdict) {
   return verdict.criterion == "simulated" ? "(" + text + ")" : text;
 }
 
-const char* arrow_of(plan::Direction direction) noexcept {
-  switch (direction) {
-    case plan::Direction::to: return "A→B";
-    case plan::Direction::from: return "B→A";
-    case plan::Direction::both: return "A↔B";
-  }
-  return "";
-}
-
-std::string short_name(const plan::Plan& plan) {
-  std::string out = plan.operation == plan::Operation::round_trip ? "round trip" : plan::name_of(plan.operation);
-  if (plan.metric != plan::Metric::latency || plan.under_load) {
-    if (plan.transport == plan::Transport::rdma) {
-      int qps = plan.rdma.qps * plan.threads;
-      out += fmt::format(" {} QP{}", qps, qps == 1 ? "" : "s");
-    } else if (plan.metric != plan::Metric::latency) {
-      out = fmt::format("{} stream{}", plan.streams, plan.streams == 1 ? "" : "s");
-    }
-  }
-  out += fmt::format(" {} {}", format_size(plan.message_bytes), arrow_of(plan.direction));
-  if (plan.under_load) out += " loaded";
-  return out;
-}
-
 std::string short_name(const plan::Plan& plan, const std::string& after, std::size_t width) {
-  std::string whole = short_name(plan) + after;
+  std::string whole = plan::short_label_of(plan) + after;
   if (display_width(whole) <= width) return left(whole, width);
   // From the size on: "8 B A↔B →".
-  std::string tail = whole.substr(whole.find(fmt::format(" {} {}", format_size(plan.message_bytes), arrow_of(plan.direction))));
+  std::string tail = whole.substr(whole.find(fmt::format(" {} {}", format_size(plan.message_bytes), plan::arrow_of(plan.direction))));
   std::size_t rest = width - std::min(width, display_width(tail));
   return left(left(whole.substr(0, whole.size() - tail.size()), rest) + tail, width);
 }

@@ -17,12 +17,8 @@ Look look_of(results::VerdictWord word) noexcept;
 /// "✓ met"; in parentheses for a rehearsal on a simulated device.
 std::string verdict_text(const results::Verdict& verdict);
 
-/// "write 8 QPs 64 KiB A→B": from the plan, A being the client.
-std::string short_name(const plan::Plan& plan);
-/// short_name and `after` it in `width` columns; what is too long loses its middle, never the direction.
+/// plan::short_label_of and `after` it in `width` columns; what is too long loses its middle, never the direction.
 std::string short_name(const plan::Plan& plan, const std::string& after, std::size_t width);
-/// "A→B", "B→A", "A↔B".
-const char* arrow_of(plan::Direction direction) noexcept;
 
 /// At most seven columns below 1e11: 392.14 → "392.1", 1.6234 → "1.623", 85899345.9 → "85.90M"; "–" when missing.
 std::string figure(const std::optional<double>& value);

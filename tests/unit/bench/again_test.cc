@@ -9,6 +9,7 @@
 
 #include "bench/check_plans.h"
 #include "bench/plan_options.h"
+#include "plan/label.h"
 #include "results/json.h"
 
 namespace railgauge::bench {
@@ -49,7 +50,7 @@ void expect_same(plan::Plan plan) {
   const std::string command = report::rerun_command(plan, record_of({"railgauge", "check", "node-12"}));
   if (plan.transport == plan::Transport::rdma && plan.metric != plan::Metric::latency && !plan.verify_each) plan.verify = false;
   if (plan.transport == plan::Transport::tcp) plan.working_set_bytes.reset();
-  plan.label = label_of(plan);
+  plan.label = plan::label_of(plan);
   EXPECT_EQ(results::plan_to_json(parsed(command)), results::plan_to_json(plan)) << command;
 }
 
