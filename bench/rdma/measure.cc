@@ -154,7 +154,7 @@ class GroupsRun {
                                      "out for the fastest");
     }
     if (result.error && result.error->stage == "run" && result.verification && result.verification->mismatched_bytes > 0)
-      result.warnings.push_back(fmt::format("beside the failure: {}", mismatch_text(*result.verification)));
+      result.warnings.push_back(fmt::format("beside the failure: {}", results::mismatch_text(*result.verification)));
   }
 
   const Measurable& m_;

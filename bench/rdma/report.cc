@@ -127,11 +127,6 @@ void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool ac
   }
 }
 
-std::string mismatch_text(const results::Verification& found) {
-  return fmt::format("{} bytes differ from what was sent, first at offset {}: expected {:#04x}, found {:#04x}", found.mismatched_bytes,
-                     found.first_offset.value_or(0), found.expected.value_or(0), found.found.value_or(0));
-}
-
 void add_verification(const std::optional<results::Verification>& found, SideResult& result) {
   if (!found) return;
   if (!result.verification) {
@@ -156,7 +151,7 @@ void add_verification(const std::optional<results::Verification>& found, SideRes
       .code = 0,
       .stage = "verify",
       .side = result.role,
-      .text = mismatch_text(sum)};
+      .text = results::mismatch_text(sum)};
 }
 
 void report_events(const std::vector<verbs::AsyncEvent>& events, Clock::time_point began, SideResult& result) {

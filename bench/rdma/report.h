@@ -32,9 +32,6 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
 /// Puts what the threads found into the result: sums over threads, latency, usage, drain, the first error.
 void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, results::SideResult& result);
 
-/// How many bytes were wrong and where the first is.
-std::string mismatch_text(const results::Verification& found);
-
 /// Adds one group's check; offsets are within the group's buffer.
 void add_verification(const std::optional<results::Verification>& found, results::SideResult& result);
 

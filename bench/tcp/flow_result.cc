@@ -64,9 +64,7 @@ void Flow::note_checks(FlowResult& result) const {
     }
   }
   if (all.mismatched_bytes > 0 && !result.error) {
-    auto error = run_error(ErrorKind::data, 0,
-                           fmt::format("{} of {} compared bytes differ; first at stream offset {}: expected 0x{:02x}, found 0x{:02x}",
-                                       all.mismatched_bytes, all.checked_bytes, *all.first_offset, *all.expected, *all.found));
+    auto error = run_error(ErrorKind::data, 0, results::mismatch_text(all));
     error.stage = "verify";
     result.error = error;
   }

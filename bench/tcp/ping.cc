@@ -63,10 +63,7 @@ void Ping::note_checks(PingResult& result) const {
     found.expected = std::to_integer<int>(outcome.expected);
     found.found = std::to_integer<int>(outcome.found);
     if (!result.error) {
-      result.error =
-          run_error(ErrorKind::data, 0,
-                    fmt::format("{} of {} echoed bytes differ; first at offset {}: expected 0x{:02x}, found 0x{:02x}",
-                                outcome.mismatched_bytes, outcome.checked_bytes, *found.first_offset, *found.expected, *found.found));
+      result.error = run_error(ErrorKind::data, 0, results::mismatch_text(found));
       result.error->stage = "verify";
     }
   }

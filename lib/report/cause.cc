@@ -125,13 +125,8 @@ LinkState state_by_events(const Measurement& measurement) {
 
 std::optional<std::string> mismatch_text(const Measurement& measurement) {
   for (const SideResult& side : measurement.sides) {
-    if (!side.verification || side.verification->mismatched_bytes == 0) continue;
-    const results::Verification& found = *side.verification;
-    std::string text = fmt::format("data on {} is wrong: {} of {} bytes checked differ", name_of(side),
-                                   found.mismatched_bytes, found.checked_bytes);
-    if (found.first_offset) text += fmt::format(", first at offset {}", *found.first_offset);
-    if (found.expected && found.found) text += fmt::format(": expected 0x{:02x}, found 0x{:02x}", *found.expected, *found.found);
-    return text;
+    if (side.verification && side.verification->mismatched_bytes > 0)
+      return fmt::format("data on {} is wrong: {}", name_of(side), results::mismatch_text(*side.verification));
   }
   return std::nullopt;
 }

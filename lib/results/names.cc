@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "results/record.h"
 
 namespace railgauge::results {
@@ -29,6 +31,13 @@ const SideResult* side_of(const Measurement& measurement, std::string_view role)
   for (const SideResult& side : measurement.sides)
     if (side.role == role) return &side;
   return nullptr;
+}
+
+std::string mismatch_text(const Verification& found) {
+  std::string text = fmt::format("{} of {} bytes checked differ", found.mismatched_bytes, found.checked_bytes);
+  if (found.first_offset) text += fmt::format(", first at offset {}", *found.first_offset);
+  if (found.expected && found.found) text += fmt::format(": expected 0x{:02x}, found 0x{:02x}", *found.expected, *found.found);
+  return text;
 }
 
 }  // namespace railgauge::results

@@ -68,6 +68,9 @@ struct Verification {
   std::string scope{};                          ///< which were compared, in words: "every message"
 };
 
+/// "3 of 65536 bytes checked differ, first at offset 4099: expected 0xa5, found 0xa4".
+std::string mismatch_text(const Verification& verification);
+
 /// A sum of which a part is not known is not known.
 inline void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more) {
   if (sum && more) *sum += *more;

@@ -195,7 +195,7 @@ TEST(RdmaFault, WhatTheChecksFoundStandsBesideAFailure) {
   EXPECT_EQ(pair.server_result.verification->checked_messages, 59U);
   EXPECT_EQ(pair.server_result.verification->messages, 59U);
   EXPECT_EQ(pair.server_result.verification->mismatched_bytes, 1U);
-  EXPECT_THAT(pair.server_result.warnings, Contains(HasSubstr("beside the failure: 1 bytes differ")));
+  EXPECT_THAT(pair.server_result.warnings, Contains(HasSubstr("beside the failure: 1 of")));
 }
 
 TEST(RdmaFault, AMessageOfOneByteThatIsTheMarkIsNotSaidToBeVerified) {
