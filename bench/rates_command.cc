@@ -49,7 +49,7 @@ std::string transport_of(const RatesOptions& options, bool lanes) {
 
 /// Rate and name of the link. Lanes carry their data rate on InfiniBand, and their nominal rate under Ethernet, which
 /// borrows the names.
-void fill_link(LinkQuestion& question, const RatesOptions& options, std::optional<rates::LaneSpeed> lane, const std::string& transport) {
+void fill_link(LinkQuestion& question, const RatesOptions& options, std::optional<LaneSpeed> lane, const std::string& transport) {
   if (!lane) {
     refuse_with(options.width.has_value(), "--width", "belongs to an InfiniBand speed; an Ethernet rate is that of the whole link");
     question.data_gbit_per_s = ethernet_rate(options.link);
@@ -58,7 +58,7 @@ void fill_link(LinkQuestion& question, const RatesOptions& options, std::optiona
   }
   const int width = options.width.value_or(kUsualWidth);
   if (!rates::is_width(width)) refuse(fmt::format("--width: {} is not 1, 2, 4, 8 or 12", width));
-  const rates::LaneFacts& facts = rates::lane_facts(*lane);
+  const LaneFacts& facts = rates::lane_facts(*lane);
   const bool infiniband = transport == "ib";
   question.data_gbit_per_s = infiniband ? rates::infiniband_data_gbit_per_s(*lane, width) : facts.nominal_gbit_per_s * width;
   question.link_name = fmt::format("{}X {}", width, facts.name) + (infiniband ? "" : " (Ethernet)");

@@ -5,11 +5,11 @@
 
 namespace railgauge::rates {
 
-const LaneFacts& lane_facts(LaneSpeed speed) noexcept { return kLanes[static_cast<std::size_t>(speed)]; }
+const LaneFacts& lane_facts(LaneSpeed speed) noexcept { return kLaneSpeeds[static_cast<std::size_t>(speed)]; }
 
 std::optional<LaneSpeed> lane_speed_from(std::string_view name) {
   auto same = [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == static_cast<unsigned char>(b); };
-  for (const LaneFacts& lane : kLanes) {
+  for (const LaneFacts& lane : kLaneSpeeds) {
     const std::string_view known = lane.name;
     if (std::equal(name.begin(), name.end(), known.begin(), known.end(), same)) return lane.speed;
   }

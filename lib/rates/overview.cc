@@ -24,7 +24,7 @@ OverviewRow rdma_row(std::string link, double rate, const PacketFormat& format) 
 
 OverviewTable infiniband_table() {
   OverviewTable table{"infiniband", "InfiniBand, write 1 MiB, Gbit/s by path MTU", "MTU", {}};
-  for (const LaneFacts& lane : kLanes) {
+  for (const LaneFacts& lane : kLaneSpeeds) {
     for (int width : kWidths) {
       table.rows.push_back(rdma_row(fmt::format("{}X {}", width, lane.name), infiniband_data_gbit_per_s(lane.speed, width), {}));
     }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/lane_speed.h"
 #include "base/log.h"
 #include "verbs/check.h"
 #include "verbs/device.h"
@@ -50,14 +51,6 @@ const char* physical_state_of(std::uint8_t state) {
   return state < std::size(kWords) ? kWords[state] : "Unknown";
 }
 
-struct Speed {
-  std::uint32_t code;
-  const char* name;
-  double gbit_per_s_per_lane;  // as sysfs prints it
-};
-constexpr Speed kSpeeds[] = {{1, "SDR", 2.5}, {2, "DDR", 5},   {4, "QDR", 10},   {8, "FDR10", 10}, {16, "FDR", 14},
-                             {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}, {256, "XDR", 200}};
-
 /// XDR's code does not fit the old field of eight bits; headers since rdma-core 49 have a wider one beside it.
 template <typename Attributes>
 std::uint32_t speed_code_of(const Attributes& attributes) {
@@ -87,9 +80,9 @@ void fill_rate(RdmaPort& port, const ibv_port_attr& attributes) {
   port.speed = Fact<std::string>::missing(why);
   int lanes = lanes_of(attributes.active_width);
   std::uint32_t code = speed_code_of(attributes);
-  for (const Speed& speed : kSpeeds) {
-    if (speed.code != code || lanes == 0) continue;
-    double rate = speed.gbit_per_s_per_lane * lanes;
+  for (const LaneFacts& speed : kLaneSpeeds) {
+    if (speed.verbs_code != code || lanes == 0) continue;
+    double rate = speed.nominal_gbit_per_s * lanes;
     port.width = Fact<int>::of(lanes);
     port.speed = Fact<std::string>::of(speed.name);
     port.rate_text = Fact<std::string>::of(fmt::format("{} Gb/sec ({}X {})", rate, lanes, speed.name));

@@ -284,7 +284,7 @@ TEST(ExpectLink, NamesTheSmallest) {
 TEST(Overview, HasEveryLinkAtEveryMtu) {
   const auto tables = overview();
   ASSERT_EQ(tables.size(), 7U);
-  EXPECT_EQ(tables[0].rows.size(), kLanes.size() * kWidths.size());
+  EXPECT_EQ(tables[0].rows.size(), kLaneSpeeds.size() * kWidths.size());
   for (const OverviewTable& table : tables) {
     for (const OverviewRow& row : table.rows) {
       for (const auto& [bytes, gbit_per_s] : row.goodput) {

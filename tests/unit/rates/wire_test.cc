@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Rates, LaneTable,
                                          LaneRow{LaneSpeed::xdr, {200, 400, 800, 1600, 2400}}));
 
 TEST(Lanes, DataRateIsTheSignallingRateAfterItsCode) {
-  for (const LaneFacts& lane : kLanes) {
+  for (const LaneFacts& lane : kLaneSpeeds) {
     EXPECT_EQ(&lane, &lane_facts(lane.speed)) << "the table is in the order of the enumeration";
     const std::string coding = lane.coding;
     if (coding == "8b/10b") { EXPECT_DOUBLE_EQ(lane.data_gbit_per_s, lane.signalling_gbit_per_s * 8 / 10); }
