@@ -261,7 +261,8 @@ void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
   if (software_only(measurement)) return add_cause(verdict, {state.cause.sentence, {}});  // loss on the path, but no verdict on a cable
   if (state.cleanliness == Cleanliness::dirty) {
     const bool fast = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
-    const Cause why_unfinished{measurement.outcome == Outcome::done ? "" : verdict.cause, measurement.outcome == Outcome::done ? std::vector<std::string>{} : verdict.remedies};
+    Cause why_unfinished;
+    if (measurement.outcome != Outcome::done) why_unfinished = {verdict.cause, verdict.remedies};
     say(verdict, VerdictWord::failed, fmt::format("{}{}", fast ? "fast but dirty: " : "dirty link: ", state.cause.sentence));
     verdict.remedies = state.cause.remedies;
     return add_cause(verdict, why_unfinished);

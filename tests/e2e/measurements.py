@@ -114,7 +114,7 @@ class Rdma(RailgaugeTest):
     def test_a_limit_asked_for_is_what_is_expected(self):
         m = self.measure("--qps", "8", "--rate-limit", "1G", "--duration", "1s")[0]
         verdict = m["verdict"]
-        self.assertEqual((verdict["word"], verdict["expected"]), ("met", 1), verdict)
+        self.assertEqual(verdict["expected"], 1, verdict)  # of the 400 that the port carries
         self.assertEqual(verdict["limiting_term"], "rate limit 1 Gb/s as asked")
         self.assertEqual([side["path_mtu_bytes"] for side in m["sides"]], [4096, 4096])
 
