@@ -45,6 +45,8 @@ class Watch {
       case control::MessageType::result:
         end_.peer_result = std::move(message.body);
         control_.peer_done = true;
+        // It has ended before this side has: it failed, and what it owes does not come any more. Its error says why.
+        if (!control_.active_done) control_.stop = true;
         return;
       default: break;
     }

@@ -35,7 +35,9 @@ std::string describe(const loops::Fault& fault, const RdmaGroup& group, const Ru
         return fmt::format("no message was seen in memory for {}: the peer or the path does not answer, or a last byte, which is waited for, arrived damaged",
                            format_duration(shared.stall_limit));
       return fmt::format("no {} completed for {}: the peer or the path does not answer", what, format_duration(shared.stall_limit));
-    case Failure::drain: return fmt::format("what was in flight at the end did not complete within {}", format_duration(shared.stall_limit));
+    case Failure::drain:
+      return fmt::format("what was in flight at the end on QP {:#x} did not complete within {}: the peer or the path does not answer",
+                         group.queue().qp(fault.completion.lane)->qp_num, format_duration(shared.stall_limit));
   }
   return {};
 }

@@ -22,7 +22,7 @@ struct Fault {
   Failure what = Failure::none;
   int code = 0;
   bool receiving = false;               ///< it concerned a receive
-  transport::Completion completion;     ///< Failure::completion; else lane and slot where known
+  transport::Completion completion;     ///< Failure::completion; else lane and slot where known (drain: the first lane that waits)
   explicit operator bool() const noexcept { return what != Failure::none; }
 };
 

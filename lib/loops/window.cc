@@ -168,7 +168,14 @@ void WindowSender::idle(bool may_sleep) noexcept {
   // Only what is awaited can be late: an idle lane set has nothing in flight.
   std::uint64_t limit = state_ != State::draining ? stall_ticks_ : ending_ == Ending::stopped ? stopped_drain_ticks_ : drain_ticks_;
   if (tick - progress_tick_ < limit) return;
-  fail({.what = state_ == State::draining ? Failure::drain : Failure::stalled, .code = 0, .receiving = false, .completion = {}});
+  fail({.what = state_ == State::draining ? Failure::drain : Failure::stalled, .code = 0, .receiving = false, .completion = {.lane = waiting_lane()}});
+}
+
+/// The first that waits for a completion.
+std::uint32_t WindowSender::waiting_lane() const noexcept {
+  auto waits = [](const Lane& lane) { return lane.posted != lane.completed; };
+  const auto first = std::find_if(lanes_.begin(), lanes_.end(), waits);
+  return first == lanes_.end() ? 0 : static_cast<std::uint32_t>(first - lanes_.begin());
 }
 
 /// A pace leaves lanes idle, or with requests that ask for no completion: nothing would end a sleep.

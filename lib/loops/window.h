@@ -78,6 +78,7 @@ class WindowSender {
   void take_all(std::span<const transport::Completion> batch) noexcept;
   void look_at_time(std::uint64_t tick) noexcept;
   void idle(bool may_sleep) noexcept;
+  std::uint32_t waiting_lane() const noexcept;
   void spend_time(std::uint64_t tick) noexcept;
   void fill() noexcept;
   void on_all_completed(std::uint64_t tick) noexcept;

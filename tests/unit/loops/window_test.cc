@@ -231,6 +231,17 @@ TEST_F(WindowLoop, ADeadlineEndsAStuckQueue) {
   EXPECT_EQ(summary.messages, 36U);  // what there was is kept
 }
 
+TEST_F(WindowLoop, TheLaneThatWaitsIsNamed) {
+  FakeQueue queue(2);
+  queue.complete_at_most = 21;  // posts of 3 go to the lanes in turn, so that 22 to 24 are the last of lane 1
+  WindowSettings s = window();
+  s.signal_every = 3;
+  s.iterations = 12;
+  WindowOutcome outcome = run_on(queue, s);
+  EXPECT_EQ(outcome.fault.what, Failure::stalled);
+  EXPECT_EQ(outcome.fault.completion.lane, 1U);
+}
+
 TEST_F(WindowLoop, ADeadlineEndsTheDrain) {
   FakeQueue queue;
   WindowSettings s = window();
