@@ -85,7 +85,8 @@ RAILGAUGE_SIM_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t p
 
 RAILGAUGE_SIM_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t room,
                                                   std::uint32_t flags, std::size_t size) {
-  if (flags != 0 || sim(context).device->description.classic) return -EOPNOTSUPP;
+  const auto& description = sim(context).device->description;
+  if (flags != 0 || description.classic || !description.gid_table) return -EOPNOTSUPP;
   if (size < sizeof(ibv_gid_entry)) return -EINVAL;
   const auto& ports = sim(context).device->description.ports;
   std::size_t given = 0;

@@ -45,6 +45,7 @@ struct DeviceDescription {
   int max_qp_wr = 32768, max_sge = 30, max_sge_rd = 30, max_cqe = 1 << 20, max_rd_atomic = 16;
   std::uint64_t max_mr_bytes = 1ull << 40;
   std::uint32_t max_msg_bytes = 1u << 30, max_inline_bytes = 220;
+  bool gid_table = true;  ///< there is a call for the whole GID table
   bool classic = false;  ///< only the calls of the first libibverbs, no sysfs tree, no event channel
   bool atomics = true, extended_qp = true, data_in_order = true, enforce_memlock = false;
   // modelled costs
