@@ -102,24 +102,20 @@ void add_hosts(Page& page, const Record& record) {
     if (difference.matters) page.paragraph("  ! ", fmt::format("{}: {} on A, {} on B", difference.what, difference.client, difference.server));
 }
 
-/// Sentences of the first RDMA and the first TCP measurement, each once.
+/// Sentences of all measurements, RDMA's first, each once.
 void add_choices(Page& page, const Record& record) {
   std::vector<std::pair<std::string, std::string>> seen;  // sentence, who
-  for (plan::Transport transport : {plan::Transport::rdma, plan::Transport::tcp}) {
-    auto first = std::find_if(record.measurements.begin(), record.measurements.end(),
-                              [&](const Measurement& m) { return m.plan.transport == transport && !m.sides.empty(); });
-    if (first == record.measurements.end()) continue;
-    for (const results::SideResult& side : first->sides)
-      for (const std::string& choice : side.choices) {
-        std::string who = side.role == "client" ? "A" : "B";
-        auto same = std::find_if(seen.begin(), seen.end(), [&](const auto& entry) { return entry.first == choice; });
-        if (same == seen.end()) {
-          seen.emplace_back(choice, who);
-        } else if (same->second != who) {
-          same->second = "A and B";
-        }
-      }
-  }
+  auto add = [&](const results::SideResult& side, const std::string& choice) {
+    std::string who = side.role == "client" ? "A" : "B";
+    auto same = std::find_if(seen.begin(), seen.end(), [&](const auto& entry) { return entry.first == choice; });
+    if (same == seen.end()) seen.emplace_back(choice, who);
+    else if (same->second != who) same->second = "A and B";
+  };
+  for (plan::Transport transport : {plan::Transport::rdma, plan::Transport::tcp})
+    for (const Measurement& m : record.measurements)
+      if (m.plan.transport == transport)
+        for (const results::SideResult& side : m.sides)
+          for (const std::string& choice : side.choices) add(side, choice);
   if (seen.empty()) return;
   page.heading("Chosen");
   for (const auto& [choice, who] : seen) page.paragraph(fmt::format("  {}: ", who), choice);
