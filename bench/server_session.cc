@@ -173,10 +173,21 @@ LocalHost introduce(Conversation& conversation, const ReadHost& read_host) {
   return std::move(*local);
 }
 
+/// The client must hear why it is turned away.
+results::Node facts_of_client(Conversation& conversation) {
+  const auto facts = conversation.expect(MessageType::facts, Deadline::after(kStepBudget), "introducing itself");
+  try {
+    return results::node_from_json(facts);
+  } catch (const Error& error) {
+    conversation.send(MessageType::failure, control::to_json(failure_of(error, "control")));
+    throw;
+  }
+}
+
 }  // namespace
 
 void serve_client(Conversation& conversation, const ReadHost& read_host, const plan::Limits& limits, const SetBusy& set_busy) {
-  auto client = results::node_from_json(conversation.expect(MessageType::facts, Deadline::after(kStepBudget), "introducing itself"));
+  auto client = facts_of_client(conversation);
   log_info("serving {} ({})", printable(client.facts.hostname), conversation.peer());
   const LocalHost local = introduce(conversation, read_host);
   FailureLog log(conversation.peer());

@@ -28,6 +28,16 @@ T from_text(std::string_view text, std::string_view what, const TextLimits& limi
   return value;
 }
 
+/// What crosses the control channel. Nonsense in it is the peer's fault and says nothing about data that was measured.
+template <typename T>
+T from_peer(std::string_view text, std::string_view what) {
+  try {
+    return from_text<T>(text, what, kMessageLimits);
+  } catch (const Error& error) {
+    throw Error(error.kind() == ErrorKind::data ? ErrorKind::peer : error.kind(), error.what(), error.code());
+  }
+}
+
 constexpr std::string_view kSchemaPrefix = "https://railgauge.invalid/schema/record-";
 constexpr int kSchemaMajor = 1;
 
@@ -66,9 +76,9 @@ std::string side_result_to_json(const SideResult& side) { return to_text(side, L
 std::string node_to_json(const Node& node) { return to_text(node, Layout::one_line); }
 std::string record_to_json(const Record& record) { return to_text(record, Layout::pretty); }
 
-plan::Plan plan_from_json(std::string_view text) { return from_text<plan::Plan>(text, "plan", kMessageLimits); }
-SideResult side_result_from_json(std::string_view text) { return from_text<SideResult>(text, "result", kMessageLimits); }
-Node node_from_json(std::string_view text) { return from_text<Node>(text, "node", kMessageLimits); }
+plan::Plan plan_from_json(std::string_view text) { return from_peer<plan::Plan>(text, "plan"); }
+SideResult side_result_from_json(std::string_view text) { return from_peer<SideResult>(text, "result"); }
+Node node_from_json(std::string_view text) { return from_peer<Node>(text, "node"); }
 
 Record record_from_json(std::string_view text) {
   Record record;

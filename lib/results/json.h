@@ -14,7 +14,7 @@ namespace railgauge::results {
 /// an Error{data} naming its key.
 ///
 /// Readers take hostile text: at most 16 MiB (record: 256 MiB), nesting 32, then every field by type and range. They throw
-/// Error{data} that names the place: `sides[0].threads[1].cpu: expected an integer from 0 to 65535, found "x"`. Unknown
+/// Error{data}, of what crosses the control channel Error{peer}, that names the place: `sides[0].threads[1].cpu: expected an integer from 0 to 65535, found "x"`. Unknown
 /// keys are ignored (a newer minor version may add them); a missing key that may be null is absent (an older one had it not yet),
 /// any other missing key is an error. Pure functions; any thread.
 

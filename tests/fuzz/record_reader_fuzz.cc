@@ -12,13 +12,13 @@ namespace {
 using railgauge::Error;
 namespace results = railgauge::results;
 
-/// Reads `text`; Error{data} is the only way to refuse it.
+/// Reads `text`; Error{data}, of a message Error{peer}, is the only way to refuse it.
 template <typename Read>
 void try_read(Read read, std::string_view text) {
   try {
     read(text);
   } catch (const Error& error) {
-    if (error.kind() != railgauge::ErrorKind::data) std::abort();
+    if (error.kind() != railgauge::ErrorKind::data && error.kind() != railgauge::ErrorKind::peer) std::abort();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "bench/server_session.h"
 #include "control/messages.h"
 #include "unit/control/support.h"
 
@@ -49,6 +50,18 @@ TEST(Conversation, CallsAStepOffWhenThePeerHasGone) {
   { control::Channel gone = std::move(talk.pair.client); }
   EXPECT_THAT(talk.end_of_a_step().what(), HasSubstr("closed"));
   EXPECT_TRUE(talk.here.broken());
+}
+
+TEST(ServeClient, SaysWhyItTurnsAClientAway) {
+  Talk talk;
+  talk.pair.client.send(MessageType::facts, "{}", soon());
+  Error error = thrown_by([&] {
+    serve_client(talk.here, [] { return LocalHost{host::Root(), {}}; }, plan::Limits{}, [](const std::string&, Clock::time_point) {});
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::peer);  // not data: nothing measured is wrong
+  auto told = talk.pair.client.receive(soon());
+  ASSERT_EQ(told.type, MessageType::failure);
+  EXPECT_EQ(control::failure_from_json(told.body).text, error.what());
 }
 
 TEST(Conversation, KeepsOtherMessagesForLater) {

@@ -34,12 +34,12 @@ SideResult odd_side() {
 
 TEST(PlanJson, RefusesAKeyThatStandsTwice) {
   std::string text = plan_to_json(plan::Plan{});
-  EXPECT_THAT(data_error([&] { plan_from_json("{\"label\":\"other\"," + text.substr(1)); }), HasSubstr("plan: the key \"label\" stands twice"));
+  EXPECT_THAT(peer_error([&] { plan_from_json("{\"label\":\"other\"," + text.substr(1)); }), HasSubstr("plan: the key \"label\" stands twice"));
   // \u006c is l.
-  EXPECT_THAT(data_error([&] { plan_from_json("{\"\\u006cabel\":\"other\"," + text.substr(1)); }), HasSubstr("stands twice"));
+  EXPECT_THAT(peer_error([&] { plan_from_json("{\"\\u006cabel\":\"other\"," + text.substr(1)); }), HasSubstr("stands twice"));
   auto inner = text.find("\"qps\":");
   ASSERT_NE(inner, std::string::npos);
-  EXPECT_THAT(data_error([&] { plan_from_json(text.substr(0, inner) + "\"qps\":7," + text.substr(inner)); }), HasSubstr("\"qps\" stands twice"));
+  EXPECT_THAT(peer_error([&] { plan_from_json(text.substr(0, inner) + "\"qps\":7," + text.substr(inner)); }), HasSubstr("\"qps\" stands twice"));
 }
 
 TEST(PlanJson, GoesThereAndBack) {
@@ -153,7 +153,7 @@ TEST(Writer, KeepsLargeCounts) {
 std::string error_with(const std::string& pointer, const json& value) {
   json side = json::parse(side_result_to_json(odd_side()));
   side[json::json_pointer(pointer)] = value;
-  return data_error([&] { side_result_from_json(side.dump()); });
+  return peer_error([&] { side_result_from_json(side.dump()); });
 }
 
 TEST(Reader, NamesThePlaceAndWhatItFound) {
@@ -176,34 +176,34 @@ TEST(Reader, ChecksWhatTheLoopsOverHistogramsRelyOn) {
 TEST(Reader, RefusesIntegersThatDoNotFit) {
   json side = json::parse(side_result_to_json(odd_side()));
   side["drain_ns"] = std::numeric_limits<std::uint64_t>::max();
-  EXPECT_THAT(data_error([&] { side_result_from_json(side.dump()); }), HasSubstr("drain_ns: expected an integer"));
+  EXPECT_THAT(peer_error([&] { side_result_from_json(side.dump()); }), HasSubstr("drain_ns: expected an integer"));
 }
 
 TEST(Reader, NamesAMissingKey) {
   json side = json::parse(side_result_to_json(odd_side()));
   side["threads"][2].erase("user_ns");
-  EXPECT_EQ(data_error([&] { side_result_from_json(side.dump()); }), "result: threads[2].user_ns is missing");
+  EXPECT_EQ(peer_error([&] { side_result_from_json(side.dump()); }), "result: threads[2].user_ns is missing");
 }
 
 TEST(Reader, IgnoresKeysOfNewerMinorVersions) {
   json side = json::parse(side_result_to_json(odd_side()));
   side["threads"][2]["later"] = {{"more", 1}};
-  EXPECT_EQ(data_error([&] { side_result_from_json(side.dump()); }), "accepted");
+  EXPECT_EQ(peer_error([&] { side_result_from_json(side.dump()); }), "accepted");
 }
 
 TEST(Reader, RefusesWordsOutsideTheChoice) {
   json plan = json::parse(plan_to_json(plan::Plan{}));
   plan["metric"] = "speed\x1b";
-  EXPECT_EQ(data_error([&] { plan_from_json(plan.dump()); }),
+  EXPECT_EQ(peer_error([&] { plan_from_json(plan.dump()); }),
             "plan: metric: expected one of \"bandwidth\", \"latency\", \"rate\", found \"speed\\u001b\"");
 }
 
 TEST(Reader, SurvivesHostileText) {
   for (const char* text : {"", "{", "nul", "[]", "7", "\"", "{\"label\":\"\xff\"}", "{\"label\":1e999}", "{} {}", "{\"a\":}"})
-    EXPECT_NE(data_error([&] { plan_from_json(text); }), "accepted") << text;
-  EXPECT_EQ(data_error([&] { plan_from_json(std::string(100'000, '[')); }), "plan: nested deeper than 32");
-  EXPECT_THAT(data_error([&] { plan_from_json(std::string((16U << 20) + 1, ' ')); }), HasSubstr("more than the limit of 16 MiB"));
-  EXPECT_EQ(data_error([&] { plan_from_json("[" + std::string(4'000'001, ',') + "]"); }), "plan: more than 4000000 values");
+    EXPECT_NE(peer_error([&] { plan_from_json(text); }), "accepted") << text;
+  EXPECT_EQ(peer_error([&] { plan_from_json(std::string(100'000, '[')); }), "plan: nested deeper than 32");
+  EXPECT_THAT(peer_error([&] { plan_from_json(std::string((16U << 20) + 1, ' ')); }), HasSubstr("more than the limit of 16 MiB"));
+  EXPECT_EQ(peer_error([&] { plan_from_json("[" + std::string(4'000'001, ',') + "]"); }), "plan: more than 4000000 values");
 }
 
 TEST(ReadRecord, NamesTheFile) {
