@@ -81,7 +81,7 @@ Work make_work(const CheckOptions& options, const results::Node& client, const r
     for (auto& plan : rdma_check_plans(effort)) {
       apply_wishes(plan, options);
       std::string adapted = spare_software_device(plan, client, server);
-      if (adapted.empty()) adapted = fit_depth(plan, client, server);
+      if (std::string fitted = fit_queues(plan, {}, client, server); !fitted.empty()) adapted += (adapted.empty() ? "" : "; ") + fitted;
       if (no_device) work.skipped.push_back(skipped(plan, reason));
       else work.tasks.push_back({std::move(plan), adapted});
     }

@@ -26,8 +26,10 @@ LocalHost read_local_host(const std::string& sysroot, const std::vector<std::str
   local.node.command_line = command_line;
   local.node.environment = recordable_environment();
   local.node.facts = host::read_snapshot(local.root);
-  // A replayed tree describes another machine: the devices of this one do not belong into it.
-  if (local.root.live()) verbs::merge_into(local.node.facts);
+  // A replayed tree may describe another machine: devices of this one that are not in it do not belong into it. Those that are
+  // will be opened here.
+  verbs::merge_into(local.node.facts, local.root.live() ? verbs::Merge::all : verbs::Merge::known);
+  if (local.node.facts.hostname.empty()) local.node.facts.hostname = "localhost";  // as a host without a name of its own is called
   local.node.clock_read_cost = measure_clock_cost();
   return local;
 }
@@ -40,7 +42,7 @@ plan::Limits default_limits(const host::Snapshot& facts, bool both_sides) {
 
 bool has_no_rdma_device(const host::Snapshot& facts, std::string& reason) {
   if (!facts.rdma_devices.empty()) return false;
-  reason = "no RDMA device on " + facts.hostname +
+  reason = "no RDMA device on " + facts.hostname + (facts.root.empty() ? "" : " as " + facts.root + " describes it") +
            ": Soft-RoCE gives one (modprobe rdma_rxe; rdma link add rxe0 type rxe netdev IF), scripts/lab brings two hosts that have it";
   return true;
 }

@@ -14,8 +14,8 @@ struct LocalHost {
   results::Node node;       ///< role is set by whoever runs
 };
 
-/// Reads the host's facts under `sysroot`, else under RAILGAUGE_SYSROOT, else of the running host, to which it adds what
-/// libibverbs knows of its devices. Throws Error{usage} when the folder is none.
+/// Reads the host's facts under `sysroot`, else under RAILGAUGE_SYSROOT, else of the running host, and adds what libibverbs
+/// knows of their devices. Throws Error{usage} when the folder is none.
 /// `command_line` must be free of secrets (results::recordable_command_line).
 LocalHost read_local_host(const std::string& sysroot, const std::vector<std::string>& command_line);
 

@@ -16,6 +16,11 @@ struct MeasureOptions {
 };
 using MakePlans = std::vector<plan::Plan> (*)(const PlanOptions&);
 
+/// The numbers of QPs and of requests in a post have defaults of 1, which nothing can lower.
+Typed typed_of(const PlanOptions& options) {
+  return {.qps = true, .depth = options.depth.has_value(), .post_batch = true, .signal_every = options.signal_every.has_value()};
+}
+
 void add_measure_command(CLI::App& c, const std::shared_ptr<MeasureOptions>& options, MakePlans make_plans, int& exit_code) {
   add_client_options(c, options->client);
   std::string name = c.get_name();
@@ -27,7 +32,7 @@ void add_measure_command(CLI::App& c, const std::shared_ptr<MeasureOptions>& opt
     exit_code = run_client(name, options->client, [&](const results::Node& client, const results::Node& server) {
       Work work;
       for (auto& plan : plans) {
-        std::string adapted = options->plan.depth ? std::string() : fit_depth(plan, client, server);
+        std::string adapted = fit_queues(plan, typed_of(options->plan), client, server);
         work.tasks.push_back({std::move(plan), std::move(adapted)});
       }
       return work;

@@ -79,8 +79,11 @@ class RdmaEngine final : public Engine {
     o.link_layer = name_of(port.link_layer);
     o.transport = device_.iwarp() ? "iWARP" : "InfiniBand";
     o.lid = port.lid;
-    o.active_mtu_bytes = port.active_mtu_bytes;
-    o.max_responder_reads = std::min(device_.limits().max_qp_rd_atom, 255);
+    if (!port.active_mtu_bytes)
+      throw Error(ErrorKind::verbs, fmt::format("port {} of {}: no path MTU is known: {}; is its driver younger than rdma-core?", place_.port(),
+                                                device_.name(), port.active_mtu_bytes.reason));
+    o.active_mtu_bytes = *port.active_mtu_bytes;
+    o.max_responder_reads = std::clamp(device_.limits().max_qp_rd_atom, 0, 255);
     o.simulated = device_.simulated();
     o.software = device_.software();
     place_.choose_gid(device_, peer, o);
@@ -161,13 +164,14 @@ class RdmaEngine final : public Engine {
     }
   }
 
+  /// Memory first: a default working set may be halved until it can be had. Whatever else is refused, is refused.
   void create_groups() {
     const bool chosen = plan_.working_set_bytes.has_value();
     std::uint64_t working_set = chosen ? *plan_.working_set_bytes : default_working_set(plan_, facts_);
     for (;;) {
       try {
-        create_groups_of(working_set);
-        return;
+        take_memory(working_set);
+        break;
       } catch (const Error& error) {
         groups_.clear();
         if (chosen || error.code() != ENOMEM || working_set / 2 < plan_.message_bytes || working_set <= (64ULL << 10)) throw;
@@ -175,27 +179,23 @@ class RdmaEngine final : public Engine {
       }
       working_set /= 2;
     }
+    for (auto& group : groups_) group->create_queue(device_, domain_, group->layout().load ? 0 : inline_wish(plan_));
   }
 
-  void create_groups_of(std::uint64_t working_set) {
+  void take_memory(std::uint64_t working_set) {
     memory::HostSource source({.bytes = 0, .huge_pages = plan_.paging == plan::Paging::huge, .numa_node = place_.placement().numa_node});
-    std::vector<Group> layouts = lay_out(plan_, working_set, most_receives());
     std::uint32_t index = 0;
-    for (const Group& layout : layouts) {
-      groups_.push_back(std::make_unique<RdmaGroup>(RdmaGroup::Request{.plan = &plan_,
-                                                                       .side = side_,
-                                                                       .device = &device_,
-                                                                       .domain = &domain_,
-                                                                       .source = &source,
-                                                                       .layout = layout,
-                                                                       .index = index++,
-                                                                       .inline_bytes = layout.load ? 0 : inline_wish(plan_)}));
-    }
+    for (const Group& layout : lay_out(plan_, working_set, most_requests()))
+      groups_.push_back(std::make_unique<RdmaGroup>(
+          RdmaGroup::Request{.plan = &plan_, .side = side_, .domain = &domain_, .source = &source, .layout = layout, .index = index++}));
   }
 
-  std::uint32_t most_receives() const {
-    int per_cq = device_.limits().max_cqe / std::max(1, plan_.rdma.qps);
-    return static_cast<std::uint32_t>(std::max(1, std::min(device_.limits().max_qp_wr, per_cq)));
+  /// Per lane and direction; what the device does not tell is not taken for a limit.
+  std::uint32_t most_requests() const {
+    constexpr std::uint64_t kUnlimited = 1U << 20;
+    const auto per_qp = verbs::told_limit(device_.limits().max_qp_wr).value_or(kUnlimited);
+    const auto per_cq = verbs::told_limit(device_.limits().max_cqe).value_or(kUnlimited) / static_cast<std::uint64_t>(std::max(1, plan_.rdma.qps));
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min(per_qp, per_cq)));
   }
 
   verbs::InitSettings init_settings(const RdmaGroup& group) const {
@@ -250,8 +250,10 @@ class RdmaEngine final : public Engine {
     result.simulated = device_.simulated();
     result.software_device = device_.software();
     result.path_mtu_bytes = agreement_.mtu_bytes;
-    result.settings = settings_in_effect({.plan = plan_, .device = device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
-                                          .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = place_.same_host()});
+    const SettingsSource source{.plan = plan_, .device = device_, .group = *groups_.front(), .agreement = agreement_, .offer = offer_,
+                                .clock = tick_clock(), .data_in_order = data_in_order_, .same_host = place_.same_host()};
+    result.settings = settings_in_effect(source);
+    for (std::string& unmet : unmet_wishes(source)) result.warnings.push_back(std::move(unmet));
   }
 
   const Plan plan_;

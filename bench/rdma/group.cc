@@ -55,17 +55,19 @@ RdmaGroup::RdmaGroup(const Request& request)
     exposed_region_ = register_block(request, *exposed_, true);
   }
   relaxed_ordering_ = (local_region_ && local_region_->relaxed_ordering()) || (exposed_region_ && exposed_region_->relaxed_ordering());
+}
+
+void RdmaGroup::create_queue(const verbs::Device& device, const verbs::ProtectionDomain& domain, std::uint32_t inline_bytes) {
   bool receives = layout_.needs_receives() && responding_;
-  queue_ = std::make_unique<verbs::VerbsQueue>(verbs::QueueRequest{.device = request.device,
-                                                                   .pd = request.domain->get(),
+  queue_ = std::make_unique<verbs::VerbsQueue>(verbs::QueueRequest{.device = &device,
+                                                                   .pd = domain.get(),
                                                                    .lanes = layout_.lanes,
                                                                    .send_requests = initiating_ ? layout_.depth : 1,
                                                                    .signal_every = layout_.signal_every,
                                                                    .recv_requests = receives ? layout_.recv_depth : 1,
-                                                                   .inline_bytes = initiating_ ? request.inline_bytes : 0,
+                                                                   .inline_bytes = initiating_ ? inline_bytes : 0,
                                                                    .events = plan_.rdma.events});
-  messages_inline_ =
-      request.inline_bytes > 0 && layout_.message_bytes <= queue_->caps().inline_bytes && layout_.message_bytes <= request.inline_bytes;
+  messages_inline_ = inline_bytes > 0 && layout_.message_bytes <= queue_->caps().inline_bytes && layout_.message_bytes <= inline_bytes;
 }
 
 std::string RdmaGroup::placement() const { return (local_ ? local_ : exposed_)->placement(); }

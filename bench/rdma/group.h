@@ -25,16 +25,16 @@ class RdmaGroup {
   struct Request {
     const plan::Plan* plan = nullptr;
     Side side = Side::client;
-    const verbs::Device* device = nullptr;
     const verbs::ProtectionDomain* domain = nullptr;
     memory::BufferSource* source = nullptr;
     Group layout;
     std::uint32_t index = 0;            ///< of the group: part of the seed of its data
-    std::uint32_t inline_bytes = 0;     ///< wanted
   };
 
-  /// Allocates, registers, creates QPs in RESET. Throws Error.
+  /// Allocates and registers. Throws Error; ENOMEM where less memory may do.
   explicit RdmaGroup(const Request& request);
+  /// Creates the QPs, in RESET; once, before all that follows. `inline_bytes`: wanted. Throws Error. Both outlive the group.
+  void create_queue(const verbs::Device& device, const verbs::ProtectionDomain& domain, std::uint32_t inline_bytes);
 
   Side side() const noexcept { return side_; }
   const Group& layout() const noexcept { return layout_; }

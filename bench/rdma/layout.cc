@@ -1,6 +1,7 @@
 #include "bench/rdma/layout.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace railgauge::bench {
@@ -58,11 +59,11 @@ void lay_out_slots(Group& g, std::uint64_t working_set_bytes, bool chosen_by_use
   g.slots = static_cast<std::uint32_t>(std::max<std::uint64_t>(g.slots_per_lane, std::min(all, room / g.slots_per_lane * g.slots_per_lane)));
 }
 
-void lay_out_receives(Group& g, std::uint32_t max_receives) {
+void lay_out_receives(Group& g, std::uint32_t max_requests) {
   if (!has_receives(g.operation)) return;
-  g.recv_batch = g.task == GroupTask::ping_pong_completion ? 1 : largest_divisor_up_to(kReceiveBatch, std::max(1U, max_receives / 4));
+  g.recv_batch = g.task == GroupTask::ping_pong_completion ? 1 : largest_divisor_up_to(kReceiveBatch, std::max(1U, max_requests / 4));
   std::uint32_t wanted = g.task == GroupTask::ping_pong_completion ? plan::kLatencyDepth : std::max(kReceives, 2 * g.depth);
-  g.recv_depth = std::max(g.recv_batch, std::min(wanted, max_receives) / g.recv_batch * g.recv_batch);
+  g.recv_depth = std::max(g.recv_batch, std::min(wanted, max_requests) / g.recv_batch * g.recv_batch);
 }
 
 /// Slots that messages may write before they have a receive. A send without one leaves no trace; of a write_imm all but the
@@ -98,7 +99,10 @@ Group stream_group(const Plan& plan) {
   return g;
 }
 
-Group latency_group(const Plan& plan) {
+/// A power of two, so that rings of both hosts, of different devices, go into each other.
+std::uint32_t depth_within(std::uint32_t wanted, std::uint32_t max_requests) { return std::min(wanted, std::bit_floor(max_requests)); }
+
+Group latency_group(const Plan& plan, std::uint32_t max_requests) {
   Group g;
   g.operation = plan.operation;
   g.message_bytes = plan.message_bytes;
@@ -106,19 +110,19 @@ Group latency_group(const Plan& plan) {
   else if (plan.operation == Operation::write) g.task = GroupTask::ping_pong_memory;
   else if (has_receives(plan.operation)) g.task = GroupTask::ping_pong_completion;
   else g.task = GroupTask::requests;
-  g.depth = g.task == GroupTask::open_loop ? plan::kOpenLoopDepth : plan::kLatencyDepth;
+  g.depth = depth_within(g.task == GroupTask::open_loop ? plan::kOpenLoopDepth : plan::kLatencyDepth, max_requests);
   g.check_each = plan.verify;
   return g;
 }
 
-Group load_group(const Plan& plan) {
+Group load_group(const Plan& plan, std::uint32_t max_requests) {
   Group g;
   g.load = true;
   g.operation = Operation::write;
   g.message_bytes = kLoadMessage;
   g.lanes = static_cast<std::uint32_t>(plan.rdma.qps);
-  g.depth = kLoadDepth;
-  g.signal_every = 4;
+  g.depth = depth_within(kLoadDepth, max_requests);
+  g.signal_every = std::min(4U, g.depth);
   return g;
 }
 
@@ -131,23 +135,23 @@ bool initiates(const Plan& plan, Side side) {
   return client_initiates == (side == Side::client);
 }
 
-std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_receives) {
+std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_requests) {
   std::vector<Group> groups;
   bool chosen = plan.working_set_bytes.has_value();
   if (plan.metric == Metric::latency) {
-    Group g = latency_group(plan);
+    Group g = latency_group(plan, max_requests);
     lay_out_slots(g, plan::latency_slots(plan) * stride_of(g.message_bytes), true);
-    lay_out_receives(g, max_receives);
+    lay_out_receives(g, max_requests);
     groups.push_back(g);
     if (plan.under_load) {
-      groups.push_back(load_group(plan));
+      groups.push_back(load_group(plan, max_requests));
       lay_out_slots(groups.back(), working_set_bytes, chosen);
     }
   } else {
     for (int t = 0; t < plan.threads; ++t) {
       Group g = stream_group(plan);
       lay_out_slots(g, working_set_bytes, chosen);
-      lay_out_receives(g, max_receives);
+      lay_out_receives(g, max_requests);
       groups.push_back(g);
     }
   }

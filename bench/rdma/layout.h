@@ -68,7 +68,8 @@ struct Group {
 bool initiates(const plan::Plan& plan, Side side);
 
 /// One group per thread, and one more for the stream of a latency under load. `working_set_bytes` per thread.
-/// `max_receives`: most receives per lane that this device can hold.
-std::vector<Group> lay_out(const plan::Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_receives);
+/// `max_requests`: most sends, and most receives, per lane that this device can hold; a latency needs few and takes what there is,
+/// while a stream's depth is the plan's.
+std::vector<Group> lay_out(const plan::Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_requests);
 
 }  // namespace railgauge::bench

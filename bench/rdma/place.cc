@@ -52,9 +52,13 @@ void RdmaPlace::check(const verbs::Device& device) const {
   if (!facts.active)
     throw Error(ErrorKind::system, fmt::format("port {} of {} is not ACTIVE but {}: is the cable in and the subnet manager or interface up?",
                                                     port(), device.name(), facts.state));
-  if (plan.message_bytes > facts.max_message_bytes)
+  if (facts.max_message_bytes && plan.message_bytes > *facts.max_message_bytes)
     throw Error(ErrorKind::verbs, fmt::format("--size {} is larger than {} can send in one message: use {} or less",
-                                              format_size(plan.message_bytes), device.name(), format_size(facts.max_message_bytes)));
+                                              format_size(plan.message_bytes), device.name(), format_size(*facts.max_message_bytes)));
+  const auto most_qps = verbs::told_limit(device.limits().max_qp);
+  if (most_qps && static_cast<std::uint64_t>(plan::total_qps(plan)) > *most_qps)
+    throw Error(ErrorKind::verbs, fmt::format("the number of QPs of {} is {}, {} are needed: use fewer --qps or --threads", device.name(), *most_qps,
+                                              plan::total_qps(plan)));
   if (is_atomic(plan.operation) && !device.has_atomics()) throw Error(ErrorKind::unsupported, fmt::format("{} has no atomics: use another --op", device.name()));
 }
 

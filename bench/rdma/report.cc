@@ -68,6 +68,11 @@ void report_latency(const GroupOutcome& outcome, SideResult& result) {
   if (outcome.unsent > 0) result.warnings.push_back(unsent_text(outcome.unsent));
 }
 
+bool uses_cm(const SettingsSource& source) { return source.device.iwarp() || source.plan.rdma.connect == plan::ConnectBy::rdma_cm; }
+
+/// It stands in the GRH, which packets that are addressed by LID do not have.
+bool loses_traffic_class(const SettingsSource& source) { return !source.offer.gid_index && !uses_cm(source); }
+
 }  // namespace
 
 std::map<std::string, std::string> settings_in_effect(const SettingsSource& source) {
@@ -84,9 +89,9 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("post_batch", g.post_batch);
   put("signal_every", g.signal_every);
   if (source.offer.gid_index) put("gid_index", *source.offer.gid_index);
-  put("connected_by", source.device.iwarp() || source.plan.rdma.connect == plan::ConnectBy::rdma_cm ? "rdma_cm" : "socket");
+  put("connected_by", uses_cm(source) ? "rdma_cm" : "socket");
   put("service_level", source.plan.rdma.service_level);
-  put("traffic_class", source.plan.rdma.traffic_class);
+  if (!loses_traffic_class(source)) put("traffic_class", source.plan.rdma.traffic_class);
   put("retry_count", source.agreement.retry_count);
   put("timeout_code", source.agreement.timeout_code);
   put("initiator_reads", source.agreement.initiator_reads);
@@ -107,6 +112,25 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("when_idle", source.plan.rdma.events ? "sleeps" : source.same_host ? "spins, and naps after 20 us: both sides share this host" : "spins");
   if (source.data_in_order) s["last_byte_last"] = *source.data_in_order ? "promised by the device" : "not promised by the device";
   return s;
+}
+
+std::vector<std::string> unmet_wishes(const SettingsSource& source) {
+  std::vector<std::string> unmet;
+  const plan::RdmaSettings& asked = source.plan.rdma;
+  const int reads = source.agreement.initiator_reads;
+  const auto inline_bytes = source.group.queue().caps().inline_bytes;
+  if (source.group.initiating() && asked.max_reads && *asked.max_reads > static_cast<std::uint64_t>(reads))
+    unmet.push_back(fmt::format("--max-reads {}: {} took effect, the fewer of what {} can have outstanding ({}) and the peer answers; leave it out for as many "
+                                "as there can be",
+                                *asked.max_reads, reads, source.device.name(), source.device.limits().max_qp_init_rd_atom));
+  if (source.group.initiating() && asked.inline_bytes && static_cast<std::uint32_t>(*asked.inline_bytes) > inline_bytes)
+    unmet.push_back(fmt::format("--inline {}: {} gives {} bytes, so that messages were not sent inline; leave it out", *asked.inline_bytes,
+                                source.device.name(), inline_bytes));
+  if (asked.traffic_class != 0 && loses_traffic_class(source))
+    unmet.push_back(fmt::format("--traffic-class {} had no effect: it stands in the GRH, and {} is addressed by LID without one; use --gid-index for a GRH, or "
+                                "--sl for a service level",
+                                asked.traffic_class, source.device.name()));
+  return unmet;
 }
 
 void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, SideResult& result) {

@@ -29,6 +29,9 @@ struct SettingsSource {
 /// Settings as they took effect, units in the keys.
 std::map<std::string, std::string> settings_in_effect(const SettingsSource& source);
 
+/// What the user asked for by name and did not get, a sentence each with what took effect.
+std::vector<std::string> unmet_wishes(const SettingsSource& source);
+
 /// Puts what the threads found into the result: sums over threads, latency, usage, drain, the first error.
 void report(std::vector<GroupOutcome>& outcomes, const plan::Plan& plan, bool active, results::SideResult& result);
 

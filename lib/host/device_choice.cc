@@ -35,7 +35,7 @@ std::string list_ports(const RdmaDevice& device) {
 Error no_device(const Snapshot& snapshot) {
   bool mlx5_half = snapshot.modules.count("mlx5_core") != 0 && snapshot.modules.count("mlx5_ib") == 0;
   return Error(ErrorKind::unsupported,
-               fmt::format("no RDMA device is present (/sys/class/infiniband is empty): {}",
+               fmt::format("no RDMA device is present ({}/sys/class/infiniband is empty): {}", snapshot.root,
                            mlx5_half ? "mlx5_core is loaded without mlx5_ib: `modprobe mlx5_ib`"
                                      : "load the NIC's RDMA driver (`modprobe mlx5_ib`, `bnxt_re`, `irdma` …)"));
 }

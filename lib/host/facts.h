@@ -64,6 +64,7 @@ struct Gid {
   GidType type = GidType::ib;
   std::optional<std::string> netdev;    ///< interface the GID belongs to (RoCE)
   std::optional<std::string> ip;        ///< the address it maps: "192.168.10.100" for an IPv4-mapped GID, else its IPv6 text
+  std::optional<std::string> type_doubt = {};  ///< why `type` is a guess; nothing: it was told
   bool operator==(const Gid&) const = default;
 };
 
@@ -106,6 +107,8 @@ struct RdmaDevice {
   Fact<std::string> local_cpulist;
   Fact<std::string> char_device;        ///< "/dev/infiniband/uverbs0" if it can be opened; else the reason
   Fact<int> max_qp_depth;               ///< most requests outstanding on a QP (max_qp_wr); only verbs knows it
+  Fact<int> max_qps;                    ///< most QPs of all programs together (max_qp); only verbs knows it
+  Fact<int> max_cq_entries;             ///< of one completion queue (max_cqe); only verbs knows it
   bool software = false;                ///< rxe, siw: no hardware verdict
   bool simulated = false;               ///< a stand-in that says so in its firmware string
   std::vector<std::string> netdevs;
@@ -135,6 +138,7 @@ struct Netdev {
 
 /// Everything read from one host, once.
 struct Snapshot {
+  std::string root;                     ///< the tree that was read instead of the running host; not in records, for messages here
   std::string hostname;
   std::string os;                       ///< PRETTY_NAME of os-release
   std::string kernel;                   ///< "6.1.0-25-amd64"

@@ -47,8 +47,8 @@ std::string port_name(const GidQuestion& q) { return fmt::format("{} port {}", q
 
 /// "3 (10.0.0.1, RoCE v2, ens1)"
 std::string describe(const Gid& gid) {
-  return fmt::format("{} ({}, {}{})", gid.index, gid.ip.value_or(gid.gid), name_of(gid.type),
-                     gid.netdev ? ", " + *gid.netdev : std::string());
+  return fmt::format("{} ({}, {}{}{})", gid.index, gid.ip.value_or(gid.gid), gid.type_doubt ? "version not known, taken for " : "",
+                     name_of(gid.type), gid.netdev ? ", " + *gid.netdev : std::string());
 }
 
 std::string describe(const std::vector<Gid>& gids) {
@@ -61,6 +61,8 @@ std::string describe(const std::vector<Gid>& gids) {
 }
 
 void warn_of_kind(const GidQuestion& q, const Gid& gid, GidChoice& choice) {
+  if (gid.type_doubt)
+    choice.warnings.push_back(fmt::format("GID index {} of {} is taken for {}: {}", gid.index, port_name(q), name_of(gid.type), *gid.type_doubt));
   if (gid.type == GidType::roce_v1)
     choice.warnings.push_back(
         fmt::format("GID index {} of {} is RoCE v1: not routed and not ECN-marked", gid.index, port_name(q)));

@@ -125,7 +125,8 @@ std::vector<RdmaDevice> read_rdma_devices(const Root& root, PciReader& pci, std:
   for (const std::string& name : names) {
     devices.push_back(read_device(root, pci, name, warnings));
     devices.back().char_device = read_char_device(root, nodes, name);
-    devices.back().max_qp_depth = Fact<int>::missing("only verbs knows it");
+    for (auto* limit : {&devices.back().max_qp_depth, &devices.back().max_qps, &devices.back().max_cq_entries})
+      *limit = Fact<int>::missing("only verbs knows it");
   }
   return devices;
 }

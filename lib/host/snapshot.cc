@@ -48,6 +48,7 @@ std::optional<GidType> gid_type_from(std::string_view name) noexcept {
 Snapshot read_snapshot(const Root& root) {
   Snapshot snapshot;
   PciReader pci(root);
+  snapshot.root = root.path("");
   read_software(root, snapshot);
   read_cpu(root, snapshot);
   read_memory(root, snapshot);

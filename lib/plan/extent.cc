@@ -42,6 +42,11 @@ int usual_depth(const Plan& plan) {
   return depth;
 }
 
+int total_qps(const Plan& plan) noexcept {
+  if (plan.metric == Metric::latency) return 1 + (plan.under_load ? plan.rdma.qps : 0);
+  return plan.rdma.qps * plan.threads;
+}
+
 std::uint32_t latency_slots(const Plan& plan) {
   if (is_atomic(plan.operation)) return plan.load_rate_per_s ? kOpenLoopDepth : kLatencyDepth;
   if (!plan.verify) return 1;

@@ -138,6 +138,9 @@ inline constexpr int kUsualDepth = 128;
 /// under way on all QPs, but at least 2 and in whole posts and signals.
 int usual_depth(const Plan& plan);
 
+/// QPs that an RDMA plan makes on each side: those of all threads, and one for a latency.
+int total_qps(const Plan& plan) noexcept;
+
 /// Messages that an RDMA latency keeps in memory, the largest part of what it registers. It works on one message over and
 /// over: the buffers of an application's request and answer. With verification as many as let one be checked while others
 /// are under way; one where nobody sees each arrive (open-loop writes and reads). Atomics are told apart by their slots.

@@ -67,6 +67,7 @@ void describe(results::Io& io, Gid& gid) {
   io.word("type", gid.type, {{GidType::ib, "ib"}, {GidType::roce_v1, "roce_v1"}, {GidType::roce_v2, "roce_v2"}});
   io.field("netdev", gid.netdev);
   io.field("ip", gid.ip);
+  io.field("type_doubt", gid.type_doubt);
 }
 
 void describe(results::Io& io, RdmaPort& port) {
@@ -100,6 +101,8 @@ void describe(results::Io& io, RdmaDevice& device) {
   io.field("local_cpulist", device.local_cpulist);
   io.field("char_device", device.char_device);
   io.field("max_qp_depth", device.max_qp_depth, 1);
+  io.field("max_qps", device.max_qps, 1);
+  io.field("max_cq_entries", device.max_cq_entries, 1);
   io.field("software", device.software);
   io.field("simulated", device.simulated);
   io.field("netdevs", device.netdevs);

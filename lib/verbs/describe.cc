@@ -1,37 +1,21 @@
 #include <fmt/format.h>
-#include <net/if.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "base/file.h"
 #include "base/lane_speed.h"
 #include "base/log.h"
-#include "verbs/check.h"
 #include "verbs/device.h"
 #include "verbs/device_list.h"
-#include "verbs/newer_calls.h"
 
 namespace railgauge::verbs {
 namespace {
 
 using host::Fact;
 using host::Gid;
-using host::GidType;
 using host::RdmaDevice;
 using host::RdmaPort;
-
-GidType type_of(std::uint32_t type) {
-  if (type == IBV_GID_TYPE_ROCE_V2) return GidType::roce_v2;
-  return type == IBV_GID_TYPE_ROCE_V1 ? GidType::roce_v1 : GidType::ib;
-}
-
-std::optional<std::string> interface_of(std::uint32_t index) {
-  std::array<char, IF_NAMESIZE> name{};
-  if (index == 0 || if_indextoname(index, name.data()) == nullptr) return std::nullopt;
-  return std::string(name.data());
-}
 
 const char* state_of(ibv_port_state state) {
   switch (state) {
@@ -91,40 +75,6 @@ void fill_rate(RdmaPort& port, const ibv_port_attr& attributes) {
   }
 }
 
-/// RoCE's version as sysfs has it. Without sysfs there is no driver of Linux behind the device; such a stand-in is taken to
-/// speak v2, as everything does since Linux 4.5.
-std::uint32_t type_of_slot(const ibv_context& context, const ibv_port_attr& attributes, int port, int index) {
-  if (attributes.link_layer != IBV_LINK_LAYER_ETHERNET) return IBV_GID_TYPE_IB;
-  FileText type = read_text_file(fmt::format("{}/ports/{}/gid_attrs/types/{}", context.device->ibdev_path, port, index));
-  return type.text && *type.text == "IB/RoCE v1" ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
-}
-
-/// Slot by slot, by the classic call: for a library or device that has no call for the whole table.
-std::vector<ibv_gid_entry> gid_entries_by_slot(const Device& device, int port, const ibv_port_attr& attributes) {
-  std::vector<ibv_gid_entry> entries;
-  for (int index = 0; index < attributes.gid_tbl_len; ++index) {
-    ibv_gid_entry entry{};
-    if (errno_of_negative(ibv_query_gid(device.context(), static_cast<std::uint8_t>(port), index, &entry.gid)) != 0) continue;
-    if (host::is_empty_gid(format_gid(entry.gid))) continue;
-    entry.gid_index = static_cast<std::uint32_t>(index);
-    entry.port_num = static_cast<std::uint32_t>(port);
-    entry.gid_type = type_of_slot(*device.context(), attributes, port, index);
-    entries.push_back(entry);
-  }
-  return entries;
-}
-
-std::vector<ibv_gid_entry> gid_entries(const Device& device, int port) {
-  ibv_port_attr attributes = device.query_port(port);
-  auto query = newer_calls().query_gid_table;
-  // The table holds the entries of all ports, and the call fails when the array is too small for them.
-  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 1)) * device.limits().phys_port_cnt);
-  auto count = query == nullptr ? -ENOSYS : query(device.context(), entries.data(), entries.size(), 0, sizeof entries[0]);
-  if (errno_of_negative(count) != 0) return gid_entries_by_slot(device, port, attributes);
-  entries.resize(static_cast<std::size_t>(count));
-  return entries;
-}
-
 RdmaPort describe_port(const Device& device, int number) {
   ibv_port_attr attributes = device.query_port(number);
   RdmaPort port;
@@ -133,8 +83,8 @@ RdmaPort describe_port(const Device& device, int number) {
   port.physical_state = Fact<std::string>::of(physical_state_of(attributes.phys_state));
   fill_rate(port, attributes);
   port.link_layer = attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? host::LinkLayer::ethernet : host::LinkLayer::infiniband;
-  port.active_mtu_bytes = Fact<int>::of(mtu_bytes_of(attributes.active_mtu));
-  port.max_mtu_bytes = Fact<int>::of(mtu_bytes_of(attributes.max_mtu));
+  port.active_mtu_bytes = mtu_bytes_of(attributes.active_mtu);
+  port.max_mtu_bytes = mtu_bytes_of(attributes.max_mtu);
   port.lid = Fact<int>::of(attributes.lid);
   port.sm_lid = Fact<int>::of(attributes.sm_lid);
   port.gids = device.query_gids(number);
@@ -147,6 +97,22 @@ std::string guid_text(std::uint64_t network_order) {
   return fmt::format("{:02x}{:02x}:{:02x}{:02x}:{:02x}{:02x}:{:02x}{:02x}", raw[0], raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7]);
 }
 
+Fact<int> limit_fact(int told) { return told_limit(told) ? Fact<int>::of(told) : Fact<int>::missing(fmt::format("libibverbs says {}", told)); }
+
+/// What only sysfs has; a merge with what it says puts that in front.
+void mark_unknown(RdmaDevice& facts) {
+  const std::string why = "no /sys/class/infiniband/" + facts.name;
+  for (auto* fact : {&facts.hca_type, &facts.board_id, &facts.driver, &facts.local_cpulist, &facts.pci.id}) fact->reason = why;
+  for (auto* fact : {&facts.numa_node, &facts.pci.max_payload_bytes, &facts.pci.max_read_request_bytes}) fact->reason = why;
+  facts.pci.relaxed_ordering.reason = why;
+}
+
+/// What only verbs has, of a device that would not open.
+void mark_unopened(RdmaDevice& facts, const std::string& why) {
+  for (auto* fact : {&facts.firmware, &facts.node_guid, &facts.sys_image_guid, &facts.node_type, &facts.char_device}) fact->reason = why;
+  for (auto* fact : {&facts.max_qp_depth, &facts.max_qps, &facts.max_cq_entries}) fact->reason = why;
+}
+
 void describe_opened(const Device& device, RdmaDevice& facts) {
   const ibv_device_attr& limits = device.limits();
   facts.firmware = Fact<std::string>::of(limits.fw_ver);
@@ -156,7 +122,9 @@ void describe_opened(const Device& device, RdmaDevice& facts) {
   const char* node = device.context()->device->dev_name;
   facts.char_device = *node != '\0' ? Fact<std::string>::of(std::string("/dev/infiniband/") + node)
                                    : Fact<std::string>::missing("libibverbs names no device node");
-  facts.max_qp_depth = Fact<int>::of(limits.max_qp_wr);
+  facts.max_qp_depth = limit_fact(limits.max_qp_wr);
+  facts.max_qps = limit_fact(limits.max_qp);
+  facts.max_cq_entries = limit_fact(limits.max_cqe);
   facts.software = device.software();
   facts.simulated = device.simulated();
   for (int port = 1; port <= limits.phys_port_cnt; ++port) facts.ports.push_back(describe_port(device, port));
@@ -183,7 +151,9 @@ void merge_port(RdmaPort& port, const RdmaPort& seen) {
   prefer_known(port.lid, seen.lid);
   prefer_known(port.sm_lid, seen.sm_lid);
   if (port.link_layer == host::LinkLayer::unknown) port.link_layer = seen.link_layer;
-  if (port.gids.empty()) port.gids = seen.gids;
+  for (const Gid& gid : seen.gids)
+    if (std::none_of(port.gids.begin(), port.gids.end(), [&](const Gid& known) { return known.index == gid.index; })) port.gids.push_back(gid);
+  std::sort(port.gids.begin(), port.gids.end(), [](const Gid& a, const Gid& b) { return a.index < b.index; });
 }
 
 void merge_device(RdmaDevice& device, const RdmaDevice& seen) {
@@ -193,6 +163,8 @@ void merge_device(RdmaDevice& device, const RdmaDevice& seen) {
   prefer_known(device.node_type, seen.node_type);
   device.char_device = seen.char_device;
   prefer_known(device.max_qp_depth, seen.max_qp_depth);
+  prefer_known(device.max_qps, seen.max_qps);
+  prefer_known(device.max_cq_entries, seen.max_cq_entries);
   device.software = device.software || seen.software;
   device.simulated = device.simulated || seen.simulated;
   if (device.netdevs.empty()) device.netdevs = seen.netdevs;
@@ -212,20 +184,7 @@ PortFacts Device::port_facts(int port) const {
           .link_layer = attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? host::LinkLayer::ethernet : host::LinkLayer::infiniband,
           .lid = attributes.lid,
           .active_mtu_bytes = mtu_bytes_of(attributes.active_mtu),
-          .max_message_bytes = attributes.max_msg_sz};
-}
-
-std::vector<Gid> Device::query_gids(int port) const {
-  std::vector<Gid> gids;
-  for (const ibv_gid_entry& entry : gid_entries(*this, port)) {
-    if (entry.port_num != static_cast<std::uint32_t>(port) || host::is_empty_gid(format_gid(entry.gid))) continue;
-    gids.push_back(Gid{.index = static_cast<int>(entry.gid_index),
-                       .gid = format_gid(entry.gid),
-                       .type = type_of(entry.gid_type),
-                       .netdev = interface_of(entry.ndev_ifindex),
-                       .ip = entry.gid_type == IBV_GID_TYPE_IB ? std::nullopt : host::ip_of_gid(format_gid(entry.gid))});
-  }
-  return gids;
+          .max_message_bytes = told_limit(attributes.max_msg_sz)};
 }
 
 std::vector<RdmaDevice> describe_devices() noexcept {
@@ -235,10 +194,11 @@ std::vector<RdmaDevice> describe_devices() noexcept {
     for (ibv_device* device : list.devices()) {
       RdmaDevice facts;
       facts.name = ibv_get_device_name(device);
+      mark_unknown(facts);
       try {
         describe_opened(Device::open(facts.name), facts);
       } catch (const Error& error) {
-        facts.char_device = Fact<std::string>::missing(error.what());
+        mark_unopened(facts, error.what());
       }
       all.push_back(std::move(facts));
     }
@@ -256,10 +216,11 @@ std::optional<std::string> unexplained_stand_in(const RdmaDevice& device) {
                      device.name, firmware, device.name);
 }
 
-void merge_into(host::Snapshot& snapshot) {
+void merge_into(host::Snapshot& snapshot, Merge which) {
   for (const RdmaDevice& seen : describe_devices()) {
     auto& known = snapshot.rdma_devices;
     auto same = std::find_if(known.begin(), known.end(), [&](const RdmaDevice& d) { return d.name == seen.name; });
+    if (same == known.end() && which == Merge::known) continue;
     if (same == known.end()) known.push_back(seen);
     else merge_device(*same, seen);
     if (auto warning = unexplained_stand_in(seen)) snapshot.warnings.push_back(*warning);

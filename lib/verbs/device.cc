@@ -97,11 +97,20 @@ ProtectionDomain::ProtectionDomain(const Device& device)
 
 bool Device::iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
 
-int mtu_bytes_of(ibv_mtu mtu) noexcept { return 128 << static_cast<int>(mtu); }
+std::optional<std::uint64_t> told_limit(std::int64_t value) noexcept {
+  return value > 0 ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+}
+
+host::Fact<int> mtu_bytes_of(ibv_mtu mtu) {
+  const int code = static_cast<int>(mtu);
+  if (code < IBV_MTU_256 || code > IBV_MTU_4096)
+    return host::Fact<int>::missing(fmt::format("libibverbs gives MTU code {}, which is none of {} bytes", code, kPathMtuWords));
+  return host::Fact<int>::of(kPathMtus[static_cast<std::size_t>(code - IBV_MTU_256)]);
+}
 
 ibv_mtu mtu_of_bytes(int bytes) {
   const auto found = std::find(kPathMtus.begin(), kPathMtus.end(), bytes);
-  if (found == kPathMtus.end()) throw Error(ErrorKind::usage, fmt::format("--mtu {} is no path MTU: use {}", bytes, kPathMtuWords));
+  if (found == kPathMtus.end()) throw Error(ErrorKind::usage, fmt::format("a path MTU of {} bytes is none: use --mtu with {}", bytes, kPathMtuWords));
   return static_cast<ibv_mtu>(IBV_MTU_256 + (found - kPathMtus.begin()));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <infiniband/verbs.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ struct PortFacts {
   bool active = false;
   host::LinkLayer link_layer = host::LinkLayer::unknown;
   std::uint16_t lid = 0;                ///< 0 on Ethernet
-  int active_mtu_bytes = 0;
-  std::uint64_t max_message_bytes = 0;
+  host::Fact<int> active_mtu_bytes;
+  std::optional<std::uint64_t> max_message_bytes;
 };
 
 /// An opened RDMA device with its limits. Moves; lives longer than everything made from it.
@@ -34,7 +35,7 @@ class Device {
   /// The same, in plain words.
   PortFacts port_facts(int port) const;
   /// The non-empty entries of the port's GID table, by index. Where neither libibverbs nor sysfs tells the RoCE version it
-  /// is taken to be 2.
+  /// is taken to be 2, or 1 for the first of two slots with one GID, as the kernel orders them; Gid::type_doubt says so.
   std::vector<host::Gid> query_gids(int port) const;
   /// False where the device refuses fetch_add and compare_swap.
   bool has_atomics() const noexcept;
@@ -72,12 +73,18 @@ std::vector<host::RdmaDevice> describe_devices() noexcept;
 /// Why a device of describe_devices() counts as simulated although its firmware does not say so; nothing for any other.
 std::optional<std::string> unexplained_stand_in(const host::RdmaDevice& device);
 
-/// Completes a snapshot by what only verbs knows (active and largest MTU, simulated) and by what sysfs lacks (state, rate,
-/// GIDs; whole devices, for stand-ins). What sysfs said stays. Adds the warning of unexplained_stand_in.
-void merge_into(host::Snapshot& snapshot);
+/// Which devices that libibverbs sees come into a snapshot: all, or those that it has already.
+enum class Merge { all, known };
 
-/// 4096 for IBV_MTU_4096, …
-int mtu_bytes_of(ibv_mtu mtu) noexcept;
+/// Completes a snapshot by what only verbs knows (active and largest MTU, limits, simulated) and by what sysfs lacks (state,
+/// rate, GIDs; whole devices, for stand-ins). What sysfs said stays. Adds the warning of unexplained_stand_in.
+void merge_into(host::Snapshot& snapshot, Merge which = Merge::all);
+
+/// A limit as a device tells it; nothing for 0 or less, which no device that works can mean.
+std::optional<std::uint64_t> told_limit(std::int64_t value) noexcept;
+
+/// 4096 for IBV_MTU_4096, …; missing, with the code found, for one that is no path MTU.
+host::Fact<int> mtu_bytes_of(ibv_mtu mtu);
 /// The enum value of one of kPathMtus; throws Error{usage} for another.
 ibv_mtu mtu_of_bytes(int bytes);
 

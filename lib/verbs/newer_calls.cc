@@ -27,6 +27,7 @@ NewerCalls look_up_all() noexcept {
   void* library = nullptr;
   find("ibv_open_device", library);
   look_up("_ibv_query_gid_table", library, calls.query_gid_table);
+  look_up("_ibv_query_gid_ex", library, calls.query_gid_ex);
   look_up("ibv_reg_mr_iova2", library, calls.reg_mr_iova2);
   look_up("ibv_reg_dmabuf_mr", library, calls.reg_dmabuf_mr);
   look_up("ibv_query_qp_data_in_order", library, calls.query_qp_data_in_order);

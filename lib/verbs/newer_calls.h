@@ -11,6 +11,7 @@ namespace railgauge::verbs {
 /// system's library.
 struct NewerCalls {
   ssize_t (*query_gid_table)(ibv_context*, ibv_gid_entry*, std::size_t, std::uint32_t, std::size_t) = nullptr;  ///< version node 1.11
+  int (*query_gid_ex)(ibv_context*, std::uint32_t, std::uint32_t, ibv_gid_entry*, std::uint32_t, std::size_t) = nullptr;        ///< 1.11
   ibv_mr* (*reg_mr_iova2)(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) = nullptr;                      ///< 1.8
   ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) = nullptr;             ///< 1.12
   int (*query_qp_data_in_order)(ibv_qp*, ibv_wr_opcode, std::uint32_t) = nullptr;                               ///< 1.14

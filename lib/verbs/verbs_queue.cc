@@ -74,32 +74,47 @@ int poll_cq(ibv_cq* cq, std::span<ibv_wc> scratch, std::span<Completion> out) no
   return n;
 }
 
-[[noreturn]] void too_small(const Device& device, const char* limit, std::uint64_t wanted, int found, const char* remedy) {
-  throw Error(ErrorKind::verbs, fmt::format("{} of {} is {}, {} are needed: use {}", limit, device.name(), found, wanted, remedy));
+/// Throws where `wanted` is more than the device says it has; one that says nothing is asked by the call itself.
+void check_limit(const Device& device, const char* limit, std::uint64_t wanted, int told, const char* remedy) {
+  const auto most = told_limit(told);
+  if (most && wanted > *most)
+    throw Error(ErrorKind::verbs, fmt::format("{} of {} is {}, {} are needed: use {}", limit, device.name(), *most, wanted, remedy));
 }
 
 /// Entries for every request of every lane, since an unsignalled one that fails has a completion too; where the device
 /// has not that many, for the signalled ones.
 std::uint64_t send_entries(const QueueRequest& request) {
   std::uint64_t all = std::uint64_t{request.lanes} * request.send_requests;
-  auto limit = static_cast<std::uint64_t>(request.device->limits().max_cqe);
-  return all <= limit ? all : std::uint64_t{request.lanes} * (request.send_requests / std::max(1U, request.signal_every) + 1);
+  return all <= told_limit(request.device->limits().max_cqe).value_or(all)
+             ? all
+             : std::uint64_t{request.lanes} * (request.send_requests / std::max(1U, request.signal_every) + 1);
 }
 
 CqHandle create_cq(const QueueRequest& request, std::uint64_t entries, ibv_comp_channel* channel, const char* remedy) {
   const Device& device = *request.device;
-  if (entries > static_cast<std::uint64_t>(device.limits().max_cqe))
-    too_small(device, "the largest completion queue", entries, device.limits().max_cqe, remedy);
+  check_limit(device, "the largest completion queue", entries, device.limits().max_cqe, remedy);
   return CqHandle(check_pointer(ibv_create_cq(device.context(), static_cast<int>(entries), nullptr, channel, 0),
                                 fmt::format("ibv_create_cq of {} entries on {}", entries, device.name())));
 }
 
 void check_limits(const QueueRequest& request) {
   const ibv_device_attr& limits = request.device->limits();
-  if (request.lanes > static_cast<std::uint64_t>(limits.max_qp))
-    too_small(*request.device, "the number of QPs", request.lanes, limits.max_qp, "fewer --qps or --threads");
-  std::uint32_t most = std::max(request.send_requests, request.recv_requests);
-  if (most > static_cast<std::uint64_t>(limits.max_qp_wr)) too_small(*request.device, "the largest QP", most, limits.max_qp_wr, "a smaller --depth");
+  check_limit(*request.device, "the number of QPs", request.lanes, limits.max_qp, "fewer --qps or --threads");
+  check_limit(*request.device, "the largest QP", std::max(request.send_requests, request.recv_requests), limits.max_qp_wr, "a smaller --depth");
+}
+
+/// A QP that the device has no room for: its limit counts what others have made as well.
+CreatedQp create_qp(const QueueRequest& request, const QpRequest& qp) {
+  try {
+    return create_rc_qp(qp);
+  } catch (const Error& error) {
+    if (error.code() != ENOMEM && error.code() != ENOSPC) throw;
+    throw Error(ErrorKind::verbs,
+                fmt::format("{}: the memory of host or device is short, or the {} QPs that {} has (max_qp) are in use, the other side's and other "
+                            "programs' included: use fewer --qps or --threads, or end what else uses it (`rdma resource show qp`)",
+                            error.what(), request.device->limits().max_qp, request.device->name()),
+                error.code());
+  }
 }
 
 /// What a post took. Without an error that is all of it, whatever a provider left in bad_wr; an error whose first refused
@@ -122,12 +137,12 @@ VerbsQueue::VerbsQueue(const QueueRequest& request) : device_(*request.device), 
   recv_cq_ = create_cq(request, std::uint64_t{request.lanes} * request.recv_requests, channel_.get(), "fewer --qps per thread or a smaller --depth");
   std::uint32_t inline_bytes = request.inline_bytes;
   for (Lane& lane : lanes_) {
-    CreatedQp created = create_rc_qp({.pd = request.pd,
-                                      .send_cq = send_cq_.get(),
-                                      .recv_cq = recv_cq_.get(),
-                                      .send_requests = request.send_requests,
-                                      .recv_requests = request.recv_requests,
-                                      .inline_bytes = inline_bytes});
+    CreatedQp created = create_qp(request, {.pd = request.pd,
+                                            .send_cq = send_cq_.get(),
+                                            .recv_cq = recv_cq_.get(),
+                                            .send_requests = request.send_requests,
+                                            .recv_requests = request.recv_requests,
+                                            .inline_bytes = inline_bytes});
     lane.qp = std::move(created.qp);
     inline_bytes = std::min(inline_bytes, created.caps.inline_bytes);  // what the first one was refused need not be asked again
     caps_ = created.caps;

@@ -113,6 +113,104 @@ class Devices(RailgaugeTest):
         for m in self.judged(done.stdout)["measurements"]:
             self.assertEqual(m["outcome"], "done", m["plan"]["label"] + ": " + m["reason"])
 
+    def record_of(self, description, *arguments, **more):
+        """Of a run that ended well."""
+        done = self.on(description, *arguments, "--self", "--format", "json", **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.judged(done.stdout)
+
+    def test_a_check_is_fitted_to_a_device_that_holds_little(self):
+        """Four QPs, shared by both sides of one host, queues of 16, 16 completions."""
+        done = self.on("[device x_9]\nmax_qp = 4\nmax_qp_wr = 16\nmax_cqe = 16\n", "check", "--self", "--quick", "--no-tcp", "--format", "json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        several = 0
+        for m in self.judged(done.stdout)["measurements"]:
+            self.assertEqual(m["outcome"], "done", m["plan"]["label"] + ": " + m["reason"])
+            if m["plan"]["rdma"]["qps"] == 1:
+                continue
+            several += 1
+            self.assertEqual(m["plan"]["rdma"]["qps"], 2)
+            self.assert_says(m["plan"]["label"], "2 QPs")
+            self.assert_says(" ".join(m["sides"][0]["choices"]), "QPs 2 instead of 8", "x_9", "holds 4 queue pairs, for both sides")
+        self.assertEqual(several, 7)
+
+    def test_a_latency_needs_no_deep_queue(self):
+        for metric in (["--op", "write"], ["--op", "send"], ["--op", "fetch_add"], ["--op", "send", "--under-load"]):
+            self.record_of("[device x_9]\nmax_qp_wr = 3\nmax_cqe = 8\n", "rdma", "--metric", "latency", "--duration", "50ms", *metric)
+
+    def test_too_many_qps_are_refused_before_any_is_made(self):
+        reason = self.reason("[device x_9]\nmax_qp = 4\n", "--qps", "3", "--threads", "2")
+        self.assert_says(reason, "number of QPs of x_9 is 4, 6 are needed", "--qps or --threads")
+        reason = self.reason("[device x_9]\n", faults="fail create_qp errno 12")
+        self.assert_says(reason, "ibv_create_qp", "4096 QPs that x_9 has (max_qp)")
+
+    def test_a_limit_that_cannot_be_meant_does_not_spoil_the_facts(self):
+        facts = self.record_of("[device x_9]\nmax_qp_wr = 0\nmax_cqe = 0\n", "tcp", "--duration", "50ms")["nodes"][1]["facts"]
+        device = facts["rdma_devices"][0]
+        self.assertEqual((device["max_qp_depth"], device["max_qp_depth_reason"]), (None, "libibverbs says 0"))
+        self.assertEqual((device["max_cq_entries"], device["max_cq_entries_reason"]), (None, "libibverbs says 0"))
+
+    def test_the_version_of_a_gid_is_asked_for_one_by_one(self):
+        gids = "gid_table = no\n[port 1]\ngid 2 = 10.0.0.7, v1\ngid 3 = 10.0.0.7, v2\n"
+        record = self.record_of("[device x_9]\n" + gids, "rdma", "--duration", "50ms")
+        port = record["nodes"][0]["facts"]["rdma_devices"][0]["ports"][0]
+        self.assertEqual([(g["index"], g["type"], g["type_doubt"]) for g in port["gids"]], [(2, "roce_v1", None), (3, "roce_v2", None)])
+        self.assertEqual(record["measurements"][0]["sides"][0]["placement"]["gid_index"], 3)
+
+    def test_a_version_that_nobody_tells_is_a_stated_guess(self):
+        """The kernel lists an address as v1, then as v2."""
+        record = self.record_of("[device x_9]\nclassic = yes\n[port 1]\ngid 2 = 10.0.0.7, v1\ngid 3 = 10.0.0.7, v2\n", "rdma", "--duration", "50ms")
+        side = record["measurements"][0]["sides"][0]
+        self.assertEqual(side["placement"]["gid_index"], 3)
+        self.assert_says(" ".join(side["choices"]), "GID index 3 (10.0.0.7, version not known, taken for RoCE v2")
+        self.assert_says(" ".join(side["warnings"]), "GID index 3 of x_9 port 1 is taken for RoCE v2", "neither libibverbs nor /sys")
+
+    def test_a_wish_that_was_not_met_is_said(self):
+        def run(description, *arguments):
+            side = self.record_of("[device x_9]\n" + description, "rdma", "--duration", "50ms", "--size", "64", *arguments)["measurements"][0]["sides"][0]
+            return side["settings"], " ".join(side["warnings"])
+        settings, warnings = run("max_rd_atomic = 4\n", "--op", "read", "--max-reads", "17")
+        self.assertEqual(settings["initiator_reads"], "4")
+        self.assert_says(warnings, "--max-reads 17: 4 took effect", "x_9")
+        settings, warnings = run("max_inline_bytes = 0\n", "--inline", "64")
+        self.assertEqual(settings["messages_inline"], "false")
+        self.assert_says(warnings, "--inline 64: x_9 gives 0 bytes")
+        settings, warnings = run("[port 1]\nlink_layer = infiniband\n", "--traffic-class", "96")
+        self.assertNotIn("traffic_class", settings)
+        self.assert_says(warnings, "--traffic-class 96 had no effect", "GRH")
+        settings, warnings = run("", "--traffic-class", "96", "--max-reads", "8", "--op", "read")
+        self.assertEqual((settings["traffic_class"], settings["initiator_reads"]), ("96", "8"))
+        self.assertNotIn("--traffic-class", warnings + settings["mode"])
+        self.assertNotIn("--max-reads", warnings)
+
+    def test_a_sysroot_is_completed_by_what_verbs_says_of_its_devices(self):
+        port = self.here / "tree/sys/class/infiniband/x_9/ports/1"
+        port.mkdir(parents=True)
+        for name, text in {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": "200 Gb/sec (4X HDR)", "link_layer": "Ethernet"}.items():
+            (port / name).write_text(text + "\n")
+        two = "[device x_9]\n[device y_8]\n"
+        record = self.record_of(two, "rdma", "--sysroot", self.here / "tree", "--duration", "50ms")
+        facts = record["nodes"][0]["facts"]
+        self.assertEqual(facts["hostname"], "localhost")  # the tree names none
+        self.assertEqual([d["name"] for d in facts["rdma_devices"]], ["x_9"])
+        shown = facts["rdma_devices"][0]["ports"][0]
+        self.assertEqual((shown["active_mtu_bytes"], shown["rate_text"]), (4096, "200 Gb/sec (4X HDR)"))
+        self.assertIn(record["measurements"][0]["sides"][0]["placement"]["gid_index"], [g["index"] for g in shown["gids"]])
+        self.assertNotEqual(record["measurements"][0]["expectation"]["terms"], [])
+        (self.here / "empty").mkdir()
+        done = self.on(two, "rdma", "--self", "--sysroot", self.here / "empty", "--format", "json")
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assert_says(self.judged(done.stdout)["measurements"][0]["reason"], f"{self.here}/empty/sys/class/infiniband is empty")
+
+    def test_a_peer_that_fails_ends_the_wait_for_it(self):
+        with Server(env=environment(True, RAILGAUGE_SIM_FAULTS="message 500 status 12")) as server:
+            done = call("rdma", "127.0.0.1", "--port", server.port, "--op", "send", "--metric", "latency", "--duration", f"{20 * SLOW}s", "--format", "json",
+                        env=environment(True), cwd=self.here)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        m = self.judged(done.stdout)["measurements"][0]
+        self.assertEqual({side["role"]: side["error"] and side["error"]["code"] for side in m["sides"]}, {"client": None, "server": 12})
+        self.assert_says(m["reason"], "RETRY_EXC_ERR")
+
     def test_a_device_node_that_is_missing(self):
         self.assert_says(self.reason("[device x_9]\n", faults="fail open errno 2"), "x_9", "/dev/infiniband/uverbs0", "modprobe ib_uverbs")
 

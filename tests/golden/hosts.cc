@@ -60,6 +60,8 @@ host::RdmaDevice nic(int number) {
   device.local_cpulist = Text::of("32-63");
   device.char_device = Text::of("/dev/infiniband/uverbs2");
   device.max_qp_depth = Fact<int>::of(32768);
+  device.max_qps = Fact<int>::of(131072);
+  device.max_cq_entries = Fact<int>::of(4194303);
   device.netdevs = {"eth2"};
   device.pci = pci_path("0000:41:00.0");
   device.ports = {roce_port(number)};

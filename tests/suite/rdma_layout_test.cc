@@ -181,5 +181,21 @@ TEST(Layout, CompareSwapRingsAreEven) {
   EXPECT_EQ(lay_out(plan_of(Operation::compare_swap, 8, 1, 9, 3, 3), 1 << 20, 512).front().ring % 2, 0U);
 }
 
+TEST(Layout, ALatencyTakesWhatTheDeviceHolds) {
+  plan::Plan p = plan_of(Operation::send, 8, 1, 1, 1, 1);
+  p.metric = plan::Metric::latency;
+  EXPECT_EQ(lay_out(p, 1 << 20, 4096).front().depth, plan::kLatencyDepth);
+  Group few = lay_out(p, 1 << 20, 11).front();
+  EXPECT_EQ(few.depth, 8U);  // the largest power of two up to 11
+  EXPECT_LE(few.ring, 8U);   // never more in flight than the ring has
+  EXPECT_LE(few.recv_depth, 11U);
+  p.under_load = true;
+  p.load_rate_per_s = 1000;
+  auto groups = lay_out(p, 1 << 20, 2);
+  EXPECT_EQ(groups.front().depth, 2U);
+  EXPECT_EQ(groups.back().depth, 2U);
+  EXPECT_EQ(groups.back().signal_every, 2U);
+}
+
 }  // namespace
 }  // namespace railgauge::bench

@@ -275,6 +275,10 @@ TEST_F(VerbsOnSim, DescribesItsDeviceAndMergesItIntoASnapshot) {
   ASSERT_FALSE(device.ports.empty());
   EXPECT_TRUE(device.ports.front().active_mtu_bytes);
   EXPECT_FALSE(device.ports.front().gids.empty());
+  EXPECT_EQ(device.hca_type.reason, "no /sys/class/infiniband/" + device.name);
+  EXPECT_EQ(device.pci.max_payload_bytes.reason, device.hca_type.reason);
+  EXPECT_GT(*device.max_qps, 0);
+  EXPECT_GT(*device.max_cq_entries, 0);
   // What sysfs said stays.
   host::Snapshot known;
   known.rdma_devices.push_back(device);
@@ -284,6 +288,13 @@ TEST_F(VerbsOnSim, DescribesItsDeviceAndMergesItIntoASnapshot) {
   EXPECT_EQ(known.rdma_devices.size(), snapshot.rdma_devices.size());
   EXPECT_EQ(*known.rdma_devices.front().firmware, "from sysfs");
   EXPECT_TRUE(known.rdma_devices.front().ports.front().active_mtu_bytes);
+  // Of another machine's tree only the devices that it shows.
+  host::Snapshot other;
+  verbs::merge_into(other, verbs::Merge::known);
+  EXPECT_TRUE(other.rdma_devices.empty());
+  known.rdma_devices.front().ports.front().gids.erase(known.rdma_devices.front().ports.front().gids.begin());
+  verbs::merge_into(known, verbs::Merge::known);
+  EXPECT_EQ(known.rdma_devices.front().ports.front().gids, device.ports.front().gids);
 }
 
 TEST_F(VerbsOnSim, PortFactsAreInPlainWords) {
@@ -293,7 +304,7 @@ TEST_F(VerbsOnSim, PortFactsAreInPlainWords) {
   EXPECT_EQ(port.state, "ACTIVE");
   EXPECT_TRUE(port.active);
   EXPECT_EQ(port.link_layer, host::LinkLayer::ethernet);
-  EXPECT_EQ(port.active_mtu_bytes, 4096);
+  EXPECT_EQ(port.active_mtu_bytes.value, 4096);
   EXPECT_EQ(port.max_message_bytes, std::uint64_t{1} << 30);
   EXPECT_TRUE(device.has_atomics());
   EXPECT_THROW(device.port_facts(7), Error);
