@@ -40,10 +40,18 @@ int severity(const Measurement& measurement) {
 constexpr int kNotMeasured = 4;  ///< from here on the run has no verdict …
 constexpr int kKnownBad = 6;     ///< … and from here on a bad one
 
-/// A rehearsal's figures judge nothing, but that it ran and that its data was right is real; so is a limit the user set.
+/// A port that went away in between, by its own word.
+bool failed_by_event(const Measurement& measurement) {
+  auto has_one = [](const auto& side) { return std::any_of(side.events.begin(), side.events.end(), [](const auto& event) { return is_port_event(event); }); };
+  return measurement.verdict.word == VerdictWord::failed && std::any_of(measurement.sides.begin(), measurement.sides.end(), has_one);
+}
+
+/// A rehearsal's figures judge nothing, but that it ran, that its port stayed up and that its data was right is real; so is a limit the
+/// user set.
 bool is_rehearsal(const Measurement& measurement) {
   bool simulated = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const auto& side) { return side.simulated; });
-  return simulated && measurement.outcome == Outcome::done && measurement.verdict.criterion != "user" && !mismatch_text(measurement);
+  return simulated && measurement.outcome == Outcome::done && measurement.verdict.criterion != "user" && !mismatch_text(measurement) &&
+         !failed_by_event(measurement);
 }
 
 const Measurement* worst_of(const Record& record) {
@@ -71,7 +79,10 @@ std::string reason_of(const Record& record) {
 
 /// Names the reason why nothing was judged, once.
 std::string why_unjudged(const Record& record) {
-  if (record.simulated) return fmt::format("simulated device, a rehearsal: {} measurements ran; no hardware verdict", record.measurements.size());
+  if (record.simulated) {
+    const auto ran = std::count_if(record.measurements.begin(), record.measurements.end(), [](const auto& m) { return m.outcome != Outcome::skipped; });
+    return fmt::format("simulated device, a rehearsal: {} measurement{} ran; no hardware verdict", ran, ran == 1 ? "" : "s");
+  }
   if (record.software_device) return "software device: no hardware verdict";
   if (record.same_host) return "both ends are on one host: nothing to compare with";
   for (const Measurement& measurement : record.measurements)

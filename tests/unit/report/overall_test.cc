@@ -111,6 +111,33 @@ TEST(Overall, CountsWrongDataEvenInARehearsal) {
   EXPECT_EQ(code(of({rehearsed})), 1);
 }
 
+TEST(Overall, CountsAPortThatWentAwayEvenInARehearsal) {
+  Measurement rehearsed = with(VerdictWord::failed, "rdma write");
+  rehearsed.sides[0].simulated = true;
+  rehearsed.sides[0].events = {"PORT_ERR port 1 after 300 ms", "PORT_ACTIVE port 1 after 320 ms"};
+  rehearsed.verdict.cause = "dirty link: the link of mlx5_0/1 on alpha changed";
+  Record record = of({rehearsed});
+  record.simulated = true;
+  EXPECT_EQ(overall(record).word, VerdictWord::failed);
+  EXPECT_THAT(overall(record).cause, HasSubstr("rdma write: dirty link"));
+  EXPECT_EQ(code(record), 1);
+  // Counters of a device that does not exist fail nothing.
+  record.measurements[0].sides[0].events = {"LID_CHANGE after 1 ms"};
+  EXPECT_EQ(code(record), 0);
+}
+
+TEST(Overall, CountsWhatRan) {
+  Measurement rehearsed = with(VerdictWord::below);
+  rehearsed.sides[0].simulated = true;
+  Measurement left_out = with(VerdictWord::skipped);
+  left_out.outcome = results::Outcome::skipped;
+  Record record = of({rehearsed, left_out});
+  record.simulated = true;
+  EXPECT_THAT(overall(record).cause, HasSubstr("a rehearsal: 1 measurement ran;"));
+  record.measurements.push_back(rehearsed);
+  EXPECT_THAT(overall(record).cause, HasSubstr("a rehearsal: 2 measurements ran;"));
+}
+
 TEST(Overall, ComparesHeadroomNotFractions) {
   // 97 of 100 Gbit/s is nearer to its limit than 1 us of 10 us allowed, of which the fraction is 0.1.
   Measurement fast = with(VerdictWord::met, "write latency");
