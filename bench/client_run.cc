@@ -66,6 +66,9 @@ void measure_all(results::Record& record, ClientSession& session, Work work, con
     record.outcome = results::Outcome::partial;
     record.warnings.push_back("cut short: " + session.end_reason());
   }
+  // Again, since the cause of one may lie in what was measured after it: a round trip that a depth does not fill.
+  for (auto& measurement : record.measurements)
+    if (!measurement.sides.empty()) evaluate(measurement, record, session, options);
   note_differences(record, session);
 }
 

@@ -30,7 +30,19 @@ LinkState link_state(const results::Measurement& measurement);
 /// A whole interval below half of the mean, with its time, where there are ten at least: what "min" is for. Empty else.
 Cause cause_of_dropout(const results::Measurement& measurement);
 
-/// A measuring thread that was ready to run but had no CPU for more than 5 % of the run, named with its host. Empty else.
+/// "out_of_sequence +5 on node-07"; of a counter whose delta is known.
+std::string moved_text(const results::SideResult& side, const results::CounterDelta& counter);
+
+/// A measuring thread that was ready to run and had no CPU.
+struct CpuWait {
+  const results::SideResult* side = nullptr;  ///< of the measurement that was asked about
+  double share = 0;                           ///< of the thread's time, 0…1
+};
+/// The longest of both sides; nothing where none is more than 5 %.
+std::optional<CpuWait> longest_wait(const results::Measurement& measurement);
+/// What says so, with its host.
+Cause cause_of(const CpuWait& waits);
+/// The same of longest_wait; empty where there is none.
 Cause cpu_contention(const results::Measurement& measurement);
 
 /// An event of SideResult::events that tells that the port in use went down, came up or changed its speed.
@@ -43,9 +55,10 @@ Cause cause_in_port_rate(const results::Measurement& measurement, const results:
 /// F28), and the index that the port has instead. Empty else.
 Cause cause_in_gids(const results::Measurement& measurement, const results::Record& record);
 
-/// Why bandwidth is lower than expected: cause_in_port_rate, else the heaviest of what moved (pauses, congestion, loss; pressure.h)
-/// and the TCP limiter.
-Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record);
+/// Why bandwidth is lower than expected: cause_in_port_rate, else a thread without a CPU where its wait is about what is missing, else
+/// the heaviest of what moved (pauses, congestion, loss; pressure.h), the TCP limiter, or a depth too small for the record's round trip.
+/// `expected_gbit_per_s`: nothing: the measurement's expectation.
+Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record, std::optional<double> expected_gbit_per_s = {});
 
 /// What limits the expectation itself when that is not the port at its best: lost lanes, the PCIe link, the path MTU. Empty else.
 Cause cause_of_low_expectation(const results::Measurement& measurement, const results::Record& record);

@@ -150,6 +150,18 @@ bool is_clearly_below(const stats::ThroughputSummary& throughput, double expecte
   return *throughput.mean_gbit_per_s.value + half_width < thresholds.below_fraction * expected;
 }
 
+/// A user's limit that is met by more than the noise explains, likewise: in every whole interval, or by the mean less its half width.
+bool is_clearly_met(const stats::ThroughputSummary& throughput, double required) {
+  double half_width = throughput.ci95_half_width_gbit_per_s.value.value_or(0.1 * required);
+  return throughput.min_gbit_per_s.value.value_or(0) >= required || *throughput.mean_gbit_per_s.value - half_width >= required;
+}
+
+/// What unsteadiness leaves open.
+bool is_decided(const stats::ThroughputSummary& throughput, const Thresholds& thresholds, const Verdict& verdict) {
+  if (verdict.word == VerdictWord::below) return is_clearly_below(throughput, *verdict.expected, thresholds);
+  return verdict.criterion == "user" && is_clearly_met(throughput, *verdict.expected);
+}
+
 /// One TCP stream without a user's limit is not judged at all.
 bool is_one_stream(const Measurement& measurement, const Verdict& verdict) {
   return measurement.plan.transport == plan::Transport::tcp && measurement.plan.streams == 1 && verdict.criterion != "user";
@@ -194,13 +206,13 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
     return;
   }
   if (excuse_one_flow(measurement, record, verdict)) return;
-  if (throughput.steady == false && !(verdict.word == VerdictWord::below && is_clearly_below(throughput, *verdict.expected, thresholds))) {
+  if (throughput.steady == false && !is_decided(throughput, thresholds, verdict)) {
     say(verdict, VerdictWord::inconclusive, fmt::format("not steady: {}", throughput.steady_reason));
     add_cause(verdict, cpu_contention(measurement));
     verdict.remedies.emplace_back("measure longer (--thorough, --duration 10s) on otherwise idle hosts");
     return;
   }
-  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement, record));
+  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement, record, verdict.expected));
   add_cause(verdict, cause_of_low_expectation(measurement, record));
 }
 

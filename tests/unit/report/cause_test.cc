@@ -50,6 +50,33 @@ TEST(Judge, NamesCpuContentionFromFivePerCent) {
   EXPECT_THAT(judge(slow, Record{}).cause, HasSubstr("had no CPU for 30 % of the time"));
 }
 
+TEST(Judge, TakesAWaitForTheCauseOnlyWhereItExplainsWhatIsMissing) {
+  Measurement m = write_at(70);  // 28.6 % of 98.04 are missing
+  move_counter(m, "out_of_sequence", 100000);
+  make_wait(m, std::chrono::milliseconds(180));  // 9 %
+  EXPECT_THAT(judge(m, Record{}).cause, testing::AllOf(HasSubstr("lossy path: out_of_sequence"), HasSubstr("; beside it CPU contention")));
+  make_wait(m, std::chrono::milliseconds(600));  // 30 %
+  EXPECT_THAT(judge(m, Record{}).cause, testing::AllOf(HasSubstr("CPU contention"), Not(HasSubstr("lossy"))));
+}
+
+TEST(Judge, NamesADepthThatDoesNotFillTheRoundTrip) {
+  Measurement m = write_at(2);
+  m.plan.rdma.depth = 8;
+  m.plan.message_bytes = 65536;
+  // 8 QPs x 8 x 65536 bytes in 20 ms: 4194304 x 8 bit / 0.02 s = 1.68 Gbit/s.
+  Record record;
+  record.measurements = {latency_at(10e6, 11e6)};
+  record.measurements[0].latency_meaning = "half round trip, closed loop";
+  EXPECT_THAT(judge(m, record).cause, HasSubstr("bound by --depth: 8 QPs x 8 x 64 KiB in flight over a round trip of 20.0 ms are 1.68 Gbit/s at most"));
+  record.measurements[0].latency_meaning = "round trip, closed loop";
+  EXPECT_THAT(judge(m, record).cause, HasSubstr("over a round trip of 10.0 ms are 3.36 Gbit/s at most"));
+  // 4194304 x 8 bit / 98.04 Gbit/s = 342 us: a shorter round trip is filled.
+  record.measurements[0].latency->p50_ns = stats::Value::of(340e3);
+  EXPECT_THAT(judge(m, record).cause, Not(HasSubstr("--depth")));
+  auto remedies = judge(m, record).remedies;
+  EXPECT_THAT(remedies, testing::Contains(HasSubstr("8 QPs x 8 x 64 KiB in flight fill 98.0 Gbit/s over a round trip of 342")));
+}
+
 TEST(Judge, FailsAFastButDirtyLink) {
   for (const char* name : {"link_downed", "symbol_error", "rx_crc_errors_phy", "carrier_changes"}) {
     Measurement m = write_at(98);

@@ -131,6 +131,19 @@ TEST(Judge, CallsAnUnsteadyRunBelowOnlyWhenNoiseDoesNotExplainIt) {
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::inconclusive);
 }
 
+TEST(Judge, CallsAUsersLimitMetWhereNoiseDoesNotTouchIt) {
+  Measurement m = write_at(4);
+  m.throughput->steady = false;
+  Thresholds thresholds;
+  thresholds.required_gbit_per_s = 1;  // a quarter of the mean; the half width is 0.3
+  EXPECT_EQ(judge(m, Record{}, thresholds).word, VerdictWord::met);
+  thresholds.required_gbit_per_s = 3.8;  // 4 - 0.3 is less
+  EXPECT_EQ(judge(m, Record{}, thresholds).word, VerdictWord::inconclusive);
+  m.throughput->min_gbit_per_s = stats::Value::of(3.81);
+  EXPECT_EQ(judge(m, Record{}, thresholds).word, VerdictWord::met);
+  EXPECT_EQ(judge(write_at(97), Record{}).word, VerdictWord::met);
+}
+
 TEST(Judge, FailsOnWrongDataWhateverTheSpeed) {
   Measurement m = write_at(98);
   m.sides[1].verification = results::Verification{65536, 3, 4099, 0xa5, 0xa4};
