@@ -76,13 +76,15 @@ void fail_responder(SimQp& qp, const Outcome& outcome) noexcept {
 }
 
 Outcome move_sges(SimQp& qp, const ibv_send_wr& wr, const MrShared* mr, std::uint64_t remote, bool towards_peer) noexcept {
+  const std::uint64_t begin = remote;
   for (int i = 0; i < wr.num_sge; ++i) {
     const ibv_sge& s = wr.sg_list[i];
-    if (s.length == 0) continue;
+    const std::uint64_t bytes = arriving(qp.tamper, remote - begin, s.length);
+    if (bytes == 0) continue;
     char* local = local_bytes(qp, wr, s);
     const std::uint64_t at = owner_address(*mr, remote);
-    const bool moved = local != nullptr && (towards_peer ? write_peer(qp.target, *mr, at, local, s.length)
-                                                         : read_peer(qp.target, *mr, at, local, s.length));
+    const bool moved = local != nullptr && (towards_peer ? write_peer(qp.target, *mr, at, local, bytes)
+                                                         : read_peer(qp.target, *mr, at, local, bytes));
     if (!moved) return failed(IBV_WC_REM_OP_ERR, kVendorMemory);
     remote += s.length;
   }
@@ -138,6 +140,7 @@ Outcome atomic(SimQp& qp, const ibv_send_wr& wr, std::uint64_t total) noexcept {
   if (word == nullptr || local == nullptr || wr.sg_list[0].length != 8) {
     return failed(IBV_WC_REM_OP_ERR, kVendorMemory);
   }
+  if (qp.tamper.kind == Tamper::Kind::drop) return outcome;
   std::uint64_t before = a.compare_add;
   if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
     before = __atomic_fetch_add(word, a.compare_add, __ATOMIC_SEQ_CST);

@@ -24,7 +24,8 @@ struct TimedFault {
 };
 
 struct NumberedFault {
-  std::uint64_t message = 0;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
   MessageFault fault;
 };
 
@@ -69,11 +70,41 @@ bool parse_seconds(std::string text, std::uint64_t& ns) {
   return !text.empty() && *end == '\0' && value >= 0;
 }
 
-/// "message N status S" | "message N stuck" | "message N flip byte B"
+/// "N", "N..M" or "N..".
+bool parse_numbers(const std::string& text, NumberedFault& n) {
+  char* end = nullptr;
+  n.first = n.last = std::strtoull(text.c_str(), &end, 10);
+  if (std::strncmp(end, "..", 2) == 0) {
+    const char* last = end + 2;
+    n.last = *last == '\0' ? ~0ULL : std::strtoull(last, &end, 10);
+    if (*last == '\0') end += 2;
+  }
+  return std::isdigit(static_cast<unsigned char>(text.front())) != 0 && *end == '\0' && n.first > 0 && n.last >= n.first;
+}
+
+/// "drop" | "short" | "unseen" | "flip byte B" | "torn at byte B"
+bool parse_tamper(const std::string& what, std::istringstream& words, Tamper& tamper) {
+  using Kind = Tamper::Kind;
+  const std::map<std::string, Kind> plain = {{"drop", Kind::drop}, {"short", Kind::shorter}, {"unseen", Kind::unseen}};
+  if (const auto at = plain.find(what); at != plain.end()) {
+    tamper.kind = at->second;
+    return true;
+  }
+  std::string word;
+  tamper.kind = what == "flip" ? Kind::flip : Kind::torn;
+  if (what != "flip" && !(what == "torn" && words >> word && word == "at")) return false;
+  std::int64_t byte = -1;
+  if (!(words >> word >> byte) || word != "byte" || byte < 0) return false;
+  tamper.byte = static_cast<std::uint64_t>(byte);
+  return true;
+}
+
+/// "message N[..[M]] status S", "… stuck" or what parse_tamper takes.
 bool parse_message(std::istringstream& words, FaultPlan& plan) {
   NumberedFault n;
+  std::string numbers;
   std::string what;
-  if (!(words >> n.message >> what) || n.message == 0) return false;
+  if (!(words >> numbers >> what) || !parse_numbers(numbers, n)) return false;
   if (what == "stuck") {
     n.fault.stuck = true;
   } else if (what == "status") {
@@ -81,9 +112,8 @@ bool parse_message(std::istringstream& words, FaultPlan& plan) {
     if (!(words >> status) || status < 0 || status > IBV_WC_TM_RNDV_INCOMPLETE) return false;
     n.fault.status_given = true;
     n.fault.status = static_cast<std::uint8_t>(status);
-  } else {
-    std::string unit;
-    if (what != "flip" || !(words >> unit >> n.fault.flip_byte) || unit != "byte" || n.fault.flip_byte < 0) return false;
+  } else if (!parse_tamper(what, words, n.fault.tamper)) {
+    return false;
   }
   plan.numbered.push_back(n);
   return true;
@@ -179,7 +209,7 @@ MessageFault next_message(SimContext& c) noexcept {
   }
   const std::uint64_t number = ++plan.posted;
   for (const auto& n : plan.numbered) {
-    if (n.message == number) return n.fault;
+    if (n.first <= number && number <= n.last) return n.fault;
   }
   return {};
 }

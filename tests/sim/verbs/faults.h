@@ -13,7 +13,7 @@ struct MessageFault {
   bool status_given = false;
   std::uint8_t status = 0;
   bool stuck = false;
-  std::int64_t flip_byte = -1;
+  Tamper tamper;
 };
 
 /// Reads RAILGAUGE_SIM_FAULTS (a file's path, or the script itself with ';' between lines) and puts it in force.

@@ -107,6 +107,20 @@ struct SimCq {
   std::atomic<int> users{0};
 };
 
+/// What the fault script does to the data of a request that completes with success all the same.
+struct Tamper {
+  enum class Kind : std::uint8_t {
+    none,
+    flip,      ///< byte `byte` (modulo the length) arrives inverted
+    drop,      ///< nothing arrives
+    torn,      ///< only the first `byte` bytes arrive
+    shorter,   ///< all arrives, but the receive says one byte less
+    unseen,    ///< all arrives, but the receive never completes
+  };
+  Kind kind = Kind::none;
+  std::uint64_t byte = 0;
+};
+
 /// A work request that could not be carried out when it was posted.
 struct Deferred {
   ibv_send_wr wr{};
@@ -117,7 +131,7 @@ struct Deferred {
   std::uint64_t not_before_ns = 0;
   Verdict waiting_for = Verdict::done;
   bool stuck = false;
-  std::int64_t flip_byte = -1;    ///< of its data, inverted at each attempt; −1: none
+  Tamper tamper;                  ///< at each attempt
 };
 
 /// The connected queue pair, looked up once.
@@ -157,6 +171,7 @@ struct SimQp {
   std::uint32_t max_message = 0;    ///< bytes
   bool plain_device = false;        ///< no pace, no latency, real payload
   std::uint32_t reads_in_burst = 0;
+  Tamper tamper;                    ///< of the request being carried out; sq_lock
   Target target;
   std::deque<Deferred> deferred;
   bool listed = false;  ///< in the context's list of queue pairs with deferred work

@@ -48,16 +48,16 @@ void post_with_faults(SimQp& qp, const ibv_send_wr& wr) noexcept {
   const MessageFault fault = next_message(*qp.context);
   Outcome outcome;
   if (fault.stuck || !qp.deferred.empty()) {
-    defer(qp, wr, outcome, fault.stuck, fault.flip_byte);
+    defer(qp, wr, outcome, fault.stuck, fault.tamper);
     return;
   }
   if (fault.status_given) {
     outcome.status = fault.status;
     outcome.vendor_err = kVendorScript;
   } else {
-    outcome = execute_flipped(qp, wr, fault.flip_byte);
+    outcome = execute_tampered(qp, wr, fault.tamper);
   }
-  settle(qp, wr, outcome, fault.flip_byte);
+  settle(qp, wr, outcome, fault.tamper);
 }
 
 int post_one(SimQp& qp, const ibv_send_wr& wr, std::uint32_t state) noexcept {

@@ -67,8 +67,8 @@ bool move_message(SimQp& qp, Target& t, const RecvWqe& wqe, const Message& m) no
     std::uint64_t remote = m.wr.wr.rdma.remote_addr;
     for (int i = 0; copy && i < m.piece_count; ++i) {
       const auto& p = m.pieces[i];
-      if (p.length == 0) continue;
-      if (!write_peer(t, *m.write, owner_address(*m.write, remote), p.bytes, p.length)) return false;
+      const std::uint64_t bytes = arriving(qp.tamper, remote - m.wr.wr.rdma.remote_addr, p.length);
+      if (bytes > 0 && !write_peer(t, *m.write, owner_address(*m.write, remote), p.bytes, bytes)) return false;
       remote += p.length;
     }
     return true;
@@ -81,8 +81,10 @@ bool move_message(SimQp& qp, Target& t, const RecvWqe& wqe, const Message& m) no
     std::memcpy(grh + 24, av.grh.dgid.raw, 16);
     if (!scatter.put(grh, kGrhBytes, true)) return false;
   }
+  std::uint64_t offset = 0;
   for (int i = 0; i < m.piece_count; ++i) {
-    if (!scatter.put(m.pieces[i].bytes, m.pieces[i].length, copy)) return false;
+    if (!scatter.put(m.pieces[i].bytes, arriving(qp.tamper, offset, m.pieces[i].length), copy)) return false;
+    offset += m.pieces[i].length;
   }
   return true;
 }
@@ -93,7 +95,7 @@ Completion receive_completion(const SimQp& qp, const Target& t, const RecvWqe& w
   c.wr_id = wqe.wr_id;
   c.is_recv = true;
   c.opcode = m.with_data ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
-  c.byte_len = static_cast<std::uint32_t>(m.total);
+  c.byte_len = static_cast<std::uint32_t>(m.total) - (qp.tamper.kind == Tamper::Kind::shorter ? 1 : 0);
   c.src_qp = qp.verbs.qp_base.qp_num;
   c.solicited = (m.wr.send_flags & IBV_SEND_SOLICITED) != 0;
   if (m.wr.opcode == IBV_WR_SEND_WITH_IMM || m.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
@@ -148,7 +150,7 @@ Outcome deliver(SimQp& qp, Target& t, const Message& m) noexcept {
   if (qp.context->has_wire_model()) outcome.due_ns = book_wire(qp, t, m.total, false);
   completion.due_ns = outcome.due_ns;
   t.qp->rq_head.fetch_add(1, std::memory_order_release);
-  push_completion(*t.peer, *t.peer->at<CqShared>(t.qp->recv_cq), completion);
+  if (qp.tamper.kind != Tamper::Kind::unseen) push_completion(*t.peer, *t.peer->at<CqShared>(t.qp->recv_cq), completion);
   outcome.byte_len = static_cast<std::uint32_t>(m.total);
   return outcome;
 }

@@ -108,7 +108,7 @@ void run_deferred(SimQp& qp) noexcept {
     if (d.stuck || qp.shared->state.load() == IBV_QPS_SQD) return;
     if (d.not_before_ns != 0 && now_ns() < d.not_before_ns) return;
     qp.reads_in_burst = 0;
-    Outcome o = execute_flipped(qp, d.wr, d.flip_byte);
+    Outcome o = execute_tampered(qp, d.wr, d.tamper);
     if (o.verdict != Verdict::done && keep_waiting(qp, d, o)) return;
     const Deferred done = std::move(d);
     qp.deferred.pop_front();
@@ -119,8 +119,8 @@ void run_deferred(SimQp& qp) noexcept {
 
 }  // namespace
 
-void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& o, std::int64_t flip) noexcept {
-  if (o.verdict != Verdict::done) return defer(qp, wr, o, false, flip);
+void settle(SimQp& qp, const ibv_send_wr& wr, const Outcome& o, const Tamper& tamper) noexcept {
+  if (o.verdict != Verdict::done) return defer(qp, wr, o, false, tamper);
   complete(qp, wr, qp.sq_posted, o);
   if (o.status != IBV_WC_SUCCESS) fail(qp);
 }
@@ -135,12 +135,12 @@ void complete_success(SimQp& qp, const ibv_send_wr& wr) noexcept {
   push_completion(*qp.context->self, *qp.send_cq->shared, c);
 }
 
-void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck, std::int64_t flip) noexcept {
+void defer(SimQp& qp, const ibv_send_wr& wr, const Outcome& why, bool stuck, const Tamper& tamper) noexcept {
   Deferred& d = qp.deferred.emplace_back();
   d.wr = wr;
   d.sq_index = qp.sq_posted;
   d.stuck = stuck;
-  d.flip_byte = flip;
+  d.tamper = tamper;
   if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
     for (int i = 0; i < wr.num_sge; ++i) {
       const auto* bytes = reinterpret_cast<const char*>(wr.sg_list[i].addr);
@@ -170,8 +170,10 @@ void finish_flushed(SimQp& qp, const ibv_send_wr& wr, std::uint32_t sq_index) no
   complete(qp, wr, sq_index, o);
 }
 
-Outcome execute_flipped(SimQp& qp, const ibv_send_wr& wr, std::int64_t flip) noexcept {
-  if (flip < 0 || wr.opcode == IBV_WR_RDMA_READ) return execute(qp, wr);
+namespace {
+
+Outcome execute_flipped(SimQp& qp, const ibv_send_wr& wr, std::uint64_t flip) noexcept {
+  if (wr.opcode == IBV_WR_RDMA_READ) return execute(qp, wr);
   std::vector<char> bytes;
   for (int i = 0; i < wr.num_sge; ++i) {
     const auto* from = reinterpret_cast<const char*>(wr.sg_list[i].addr);
@@ -186,6 +188,16 @@ Outcome execute_flipped(SimQp& qp, const ibv_send_wr& wr, std::int64_t flip) noe
   changed.num_sge = 1;
   changed.send_flags |= IBV_SEND_INLINE;  // the copy has no key
   return execute(qp, changed);
+}
+
+}  // namespace
+
+Outcome execute_tampered(SimQp& qp, const ibv_send_wr& wr, const Tamper& tamper) noexcept {
+  if (tamper.kind == Tamper::Kind::flip) return execute_flipped(qp, wr, tamper.byte);
+  qp.tamper = tamper;
+  const Outcome outcome = execute(qp, wr);
+  qp.tamper = {};
+  return outcome;
 }
 
 void progress(SimContext& c) noexcept {

@@ -1,5 +1,7 @@
 /// Moving bytes between this process and a peer's registered memory.
 #pragma once
+#include <algorithm>
+
 #include "copy.h"
 #include "fabric.h"
 #include "memory.h"
@@ -11,6 +13,14 @@ namespace railgauge::simverbs {
 inline bool moves(const SimQp& qp, std::uint64_t total) noexcept {
   constexpr std::uint64_t kShortBytes = 256;
   return qp.context->copy_payload || total <= kShortBytes;
+}
+
+/// Of `length` bytes that begin at `offset` of a message: how many arrive.
+inline std::uint64_t arriving(const Tamper& tamper, std::uint64_t offset, std::uint64_t length) noexcept {
+  if (tamper.kind == Tamper::Kind::none) return length;
+  if (tamper.kind == Tamper::Kind::drop) return 0;
+  if (tamper.kind != Tamper::Kind::torn) return length;
+  return offset >= tamper.byte ? 0 : std::min(length, tamper.byte - offset);
 }
 
 /// Owner address of an address the peer's key covers.

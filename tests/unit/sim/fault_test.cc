@@ -47,6 +47,51 @@ TEST_F(Fault, FlipsTheByte) {
   EXPECT_EQ(p.a.first_difference(12, 0, 500, 0), -1) << "the source stays";
 }
 
+TEST_F(Fault, DropsTheDataButCompletes) {
+  script("message 2..3 drop; message 5.. drop");
+  Pair p;
+  p.a.fill(12);
+  for (std::size_t i = 0; i < 6; ++i) {
+    p.b.fill(40);
+    ASSERT_EQ(p.a.post(IBV_WR_RDMA_WRITE, 500, p.b.address()), 0);
+    EXPECT_EQ(p.a.next_status(), IBV_WC_SUCCESS);
+    const bool moved = i == 0 || i == 3;
+    EXPECT_EQ(p.b.first_difference(moved ? 12 : 40, 0, 500, 0), -1) << "message " << i + 1;
+  }
+}
+
+TEST_F(Fault, TearsTheDataOfEveryOperation) {
+  script("message 1 torn at byte 300; message 2 torn at byte 300; message 3 torn at byte 300");
+  Pair p;
+  for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ}) {
+    const bool read = opcode == IBV_WR_RDMA_READ;
+    p.a.fill(12);
+    p.b.fill(40);
+    if (opcode == IBV_WR_SEND) { ASSERT_EQ(p.b.post_receive(500), 0); }
+    ASSERT_EQ(p.a.post(opcode, 500, p.b.address()), 0);
+    EXPECT_EQ(p.a.next_status(), IBV_WC_SUCCESS);
+    auto& sink = read ? p.a : p.b;
+    EXPECT_EQ(sink.first_difference(read ? 40 : 12, 0, 300, 0), -1) << opcode;
+    EXPECT_EQ(sink.first_difference(read ? 12 : 40, 300, 200, 300), -1) << opcode;
+  }
+}
+
+TEST_F(Fault, SaysOfAReceiveWhatIsNotTrue) {
+  script("message 1 short; message 2 unseen");
+  Pair p;
+  for (std::uint64_t id : {71U, 72U, 73U}) { ASSERT_EQ(p.b.post_receive(500, id), 0); }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(p.a.post(IBV_WR_SEND, 500, p.b.address()), 0);
+    EXPECT_EQ(p.a.next_status(), IBV_WC_SUCCESS);
+  }
+  for (const auto& [id, bytes] : {std::pair(71U, 499U), std::pair(73U, 500U)}) {
+    const auto wc = p.b.next();
+    ASSERT_TRUE(wc);
+    EXPECT_EQ(wc->wr_id, id);
+    EXPECT_EQ(wc->byte_len, bytes);
+  }
+}
+
 TEST_F(Fault, TakesThePortDown) {
   script("after 30ms port down; after 60ms port up");
   Options o;
@@ -95,8 +140,10 @@ TEST_F(Fault, RefusesCalls) {
 }
 
 TEST_F(Fault, RefusesAScriptItDoesNotUnderstand) {
-  script("message 3 explode");
-  EXPECT_EXIT(Endpoint(), testing::ExitedWithCode(2), "cannot understand \"message 3 explode\"");
+  for (const char* bad : {"message 3 explode", "message 3..2 drop", "message 0 drop", "message 3.. torn at 5", "message 4x stuck"}) {
+    script(bad);
+    EXPECT_EXIT(Endpoint(), testing::ExitedWithCode(2), std::string("cannot understand \"") + bad);
+  }
 }
 
 }  // namespace simtest
