@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "base/error.h"
 #include "host/counters.h"
 #include "stats/summary.h"
 
@@ -74,7 +75,19 @@ std::optional<std::string> mismatch_text(const Measurement& measurement) {
     if (side.verification && side.verification->mismatched_bytes > 0)
       return fmt::format("data on {} is wrong: {}", name_of(side), results::mismatch_text(*side.verification));
   }
+  if (measurement.error && measurement.error->kind == railgauge::name_of(ErrorKind::data)) return fmt::format("data is lost: {}", measurement.error->text);
   return std::nullopt;
+}
+
+std::optional<std::string> unverified_text(const Measurement& measurement) {
+  if (!measurement.plan.verify || measurement.plan.transport != plan::Transport::rdma) return std::nullopt;
+  std::string scope = "neither side says what";
+  for (const SideResult& side : measurement.sides) {
+    if (!side.verification) continue;
+    if (side.verification->checked_bytes > 0 || starts_with(side.verification->scope, results::kNothingToCompare)) return std::nullopt;
+    scope = side.verification->scope;
+  }
+  return fmt::format("no data was verified: {}", scope);
 }
 
 bool is_port_event(std::string_view event) {

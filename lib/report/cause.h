@@ -14,8 +14,11 @@ struct Cause {
   std::vector<std::string> remedies;
 };
 
+/// Why a measurement that was to be verified was not, although it ran to its end; nothing: it was, or it has nothing to compare.
+std::optional<std::string> unverified_text(const results::Measurement& measurement);
+
 /// The first byte that differed: "hostB: 4096 of 1048576 bytes differ, first at offset 8192: expected 0x5a, found 0x00".
-/// Nothing when all data checked was right.
+/// Or what was lost or cut short, as far as that left no wrong byte behind. Nothing when all data checked was right.
 std::optional<std::string> mismatch_text(const results::Measurement& measurement);
 
 /// How clean the link stayed during the measurement, from counters that moved.

@@ -92,7 +92,11 @@ bool judge_outcome(const Measurement& measurement, Verdict& verdict) {
       if (!measurement.error) add_cause(verdict, cpu_contention(measurement));  // nothing broke, and yet nothing was counted
       return true;
     case Outcome::partial: say(verdict, VerdictWord::inconclusive, fmt::format("stopped on the way: {}", reason)); return true;
-    case Outcome::done: return false;
+    case Outcome::done: break;
+  }
+  if (auto gap = unverified_text(measurement)) {
+    say(verdict, VerdictWord::inconclusive, *gap);
+    return true;
   }
   return false;
 }

@@ -71,6 +71,9 @@ struct Verification {
 /// "3 of 65536 bytes checked differ, first at offset 4099: expected 0xa5, found 0xa4".
 std::string mismatch_text(const Verification& verification);
 
+/// Begin of the scope where a message has nothing that could be compared, so that it is no lack that nothing was.
+inline constexpr std::string_view kNothingToCompare = "nothing, because ";
+
 /// A sum of which a part is not known is not known.
 inline void add_count(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& more) {
   if (sum && more) *sum += *more;

@@ -197,8 +197,8 @@ void add_verification(Page& page, const Record& record) {
     const results::Verification& sum = checked.sum;
     std::string of = sum.messages && sum.checked_messages ? fmt::format("{} of {} messages, ", *sum.checked_messages, *sum.messages) : std::string();
     std::string more = checked.names.size() > 1 ? fmt::format(" and {} more", checked.names.size() - 1) : std::string();
-    page.paragraph("  ", fmt::format("{}: {}{} bytes, {} wrong ({}{})", scope.empty() ? "part of the data" : scope, of, sum.checked_bytes,
-                                     sum.mismatched_bytes, checked.names.front(), more));
+    std::string found = sum.checked_bytes > 0 ? fmt::format("{} bytes, {} wrong", sum.checked_bytes, sum.mismatched_bytes) : "nothing was compared";
+    page.paragraph("  ", fmt::format("{}: {}{} ({}{})", scope.empty() ? "part of the data" : scope, of, found, checked.names.front(), more));
   }
 }
 

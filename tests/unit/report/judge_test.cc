@@ -154,6 +154,33 @@ TEST(Judge, FailsOnWrongDataWhateverTheSpeed) {
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
 }
 
+TEST(Judge, FailsOnLostDataThatLeftNoWrongByte) {
+  Measurement m = write_at(98);
+  m.outcome = Outcome::partial;
+  m.error = results::ErrorInfo{.kind = "data", .code = 0, .stage = "verify", .side = "server", .text = "3007 messages arrived, but 3008 completed"};
+  m.verdict = judge(m, Record{});
+  EXPECT_EQ(m.verdict.word, VerdictWord::failed);
+  EXPECT_EQ(m.verdict.cause, "data is lost: 3007 messages arrived, but 3008 completed");
+  Record record;
+  record.measurements.push_back(m);
+  EXPECT_EQ(exit_code(record), ExitCode::below_expectation);
+}
+
+TEST(Judge, DoesNotPassWhatWasToBeVerifiedAndWasNot) {
+  Measurement m = write_at(98);
+  m.plan.verify = true;
+  m.sides[1].verification.reset();
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::inconclusive);
+  m.sides[1].verification = results::Verification{.checked_bytes = 0, .mismatched_bytes = 0, .first_offset = {}, .expected = {}, .found = {}};
+  m.sides[1].verification->scope = "none, because nobody counted";
+  EXPECT_EQ(judge(m, Record{}).cause, "no data was verified: none, because nobody counted");
+  m.sides[1].verification->scope = "nothing, because the only byte is the mark";
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+  m.sides[1].verification->scope = "every message";
+  m.sides[1].verification->checked_bytes = 8;
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
+}
+
 TEST(Judge, DoesNotBlameALinkForOneQp) {
   Measurement m = write_at(60);
   m.plan.rdma.qps = 1;
