@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -33,6 +34,10 @@ struct Transfers {
 struct RunControl {
   std::atomic<bool> stop{false};        ///< set by the supervisor: end now, keep what there is (Ctrl-C, peer vanished, deadline)
   std::atomic<bool> peer_done{false};   ///< set by the supervisor: the other side's active part has ended
+  /// Messages of this side that completed with success until its active part ended, per QP in the order of the offer. Written by the
+  /// engine before active_done. Empty where nobody counts them (TCP, a passive side) or where some may be on their way.
+  std::vector<std::uint64_t> completed;
+  std::vector<std::uint64_t> peer_completed;    ///< the peer's; written by the supervisor before peer_done
   std::atomic<bool> active_done{false}; ///< set by the ENGINE: this side's active part (initiating, sending) has ended; a
                                         ///< passive side sets it as run() begins. The supervisor then tells the peer.
   std::atomic<std::uint64_t> live_bytes{0};     ///< for the progress line; written by engines at interval ends, relaxed

@@ -25,7 +25,7 @@ class Watch {
     if (limit.until.passed() && !control_.stop) halt(limit.reason, limit.reason);
     if (control_.active_done && !told_) {
       told_ = true;
-      conversation_.send(control::MessageType::done);
+      conversation_.send(control::MessageType::done, control::to_json(control::Done{control_.completed}));
     }
     auto message = conversation_.wait(finished_fd, Deadline::after(kTick));
     if (message) take(*message);
@@ -41,7 +41,10 @@ class Watch {
  private:
   void take(control::Message& message) {
     switch (message.type) {
-      case control::MessageType::done: control_.peer_done = true; return;
+      case control::MessageType::done:
+        if (!control_.peer_done) control_.peer_completed = control::done_from_json(message.body).completed;
+        control_.peer_done = true;
+        return;
       case control::MessageType::result:
         end_.peer_result = std::move(message.body);
         control_.peer_done = true;

@@ -24,10 +24,6 @@ using plan::Metric;
 using plan::Operation;
 using plan::Plan;
 
-// The default working set: larger than the last-level cache of most hosts, but quick to fill and pin; also the cap where a
-// virtual machine claims a cache of hundreds of MiB.
-constexpr std::uint64_t kMostWorkingSet = 256ULL << 20;
-
 const TickClock& tick_clock() {
   static const TickClock clock = TickClock::calibrate();  // once per process: it costs 20 ms
   return clock;
@@ -126,6 +122,7 @@ class RdmaEngine final : public Engine {
     } catch (const std::exception& thrown) {
       const Error error = error_from(thrown);
       result.error = run_error(error.kind(), error.code(), error.what());
+      if (!control.active_done.load()) control.completed.clear();  // nobody reads it before
       control.active_done.store(true);
     }
     return result;

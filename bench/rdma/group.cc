@@ -47,11 +47,11 @@ RdmaGroup::RdmaGroup(const Request& request)
       initiating_(initiates(*request.plan, request.side) || request.layout.is_ping_pong()),
       responding_(!initiates(*request.plan, request.side) || request.plan->direction == plan::Direction::both || request.layout.is_ping_pong()) {
   if (initiating_) {
-    local_ = request.source->allocate(layout_.buffer_bytes());
+    local_ = request.source->allocate(layout_.buffer_bytes(layout_.local_use()));
     local_region_ = register_block(request, *local_, false);
   }
   if (responding_) {
-    exposed_ = request.source->allocate(layout_.buffer_bytes());
+    exposed_ = request.source->allocate(layout_.buffer_bytes(layout_.exposed_use()));
     exposed_region_ = register_block(request, *exposed_, true);
   }
   relaxed_ordering_ = (local_region_ && local_region_->relaxed_ordering()) || (exposed_region_ && exposed_region_->relaxed_ordering());
@@ -72,16 +72,19 @@ void RdmaGroup::create_queue(const verbs::Device& device, const verbs::Protectio
 
 std::string RdmaGroup::placement() const { return (local_ ? local_ : exposed_)->placement(); }
 
-std::uint64_t RdmaGroup::registered_bytes() const noexcept { return layout_.buffer_bytes() * ((local_ ? 1U : 0U) + (exposed_ ? 1U : 0U)); }
+std::uint64_t RdmaGroup::registered_bytes() const noexcept {
+  return (local_ ? layout_.buffer_bytes(layout_.local_use()) : 0) + (exposed_ ? layout_.buffer_bytes(layout_.exposed_use()) : 0);
+}
 
 std::vector<transport::QpInfo> RdmaGroup::qp_infos(std::span<const std::uint32_t> psns) const {
   std::vector<transport::QpInfo> infos;
   for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
     // The passive side of a send has no remote address to give, but its slots are agreed on the same way.
-    std::uint64_t base = exposed_ ? exposed_->registration().address : local_->registration().address;
+    const memory::Block& block = exposed_ ? *exposed_ : *local_;
+    const Use use = exposed_ ? layout_.exposed_use() : layout_.local_use();
     infos.push_back({.qp_number = queue_->qp(lane)->qp_num,
                      .psn = psns[lane],
-                     .remote_address = base + layout_.lane_offset(lane),
+                     .remote_address = block.registration().address + layout_.lane_offset(use, lane),
                      .remote_bytes = std::uint64_t{layout_.slots_per_lane} * layout_.stride,
                      .rkey = exposed_region_ ? exposed_region_->rkey() : 0});
   }
@@ -115,18 +118,19 @@ memory::Pattern RdmaGroup::pattern_of(bool of_initiator_here) const {
 bool RdmaGroup::fills_local() const { return initiating_ && layout_.operation != Operation::read && !layout_.is_atomic(); }
 
 void RdmaGroup::fill(memory::Block& block, memory::Pattern pattern) {
-  std::uint64_t bytes = std::uint64_t{layout_.used_slots} * layout_.stride;
+  std::uint64_t bytes = std::uint64_t{layout_.source_slots()} * layout_.stride;
   for (std::uint32_t region = 0; region < layout_.regions(); ++region)
-    block.fill(layout_.lane_offset(region), bytes, layout_.pattern_offset(region, 0), pattern);
+    block.fill(layout_.lane_offset(Use::source, region), bytes, layout_.pattern_offset(region, 0), pattern);
   if (layout_.task != GroupTask::ping_pong_memory) return;
   for (std::uint32_t slot = 0; slot < layout_.used_slots; ++slot)
-    block.clear(layout_.lane_offset(0) + slot * layout_.stride + layout_.message_bytes - 1, 1);  // the stamp of no round
+    block.clear(layout_.lane_offset(Use::source, 0) + slot * layout_.stride + layout_.message_bytes - 1, 1);  // the stamp of no round
 }
 
 transport::WorkRequest RdmaGroup::request_of(std::uint32_t lane, std::uint32_t position, const transport::QpInfo& peer) const {
-  std::uint32_t slot = position % layout_.used_slots;
-  bool odd = position % 2 == 1;
-  bool swap = layout_.operation == Operation::compare_swap;
+  const std::uint64_t source = std::uint64_t{position % layout_.source_slots()} * layout_.stride;
+  const std::uint64_t target = std::uint64_t{position % layout_.used_slots} * layout_.stride;
+  const bool from_source = layout_.local_use() == Use::source;
+  const bool swap = layout_.operation == Operation::compare_swap;
   return {.op = opcode_of(layout_.operation),
           .signaled = (position + 1) % layout_.signal_every == 0,
           .inline_data = messages_inline_,
@@ -134,11 +138,11 @@ transport::WorkRequest RdmaGroup::request_of(std::uint32_t lane, std::uint32_t p
           .lkey = local_region_->lkey(),
           .rkey = peer.rkey,
           .immediate = position,
-          .local_address = local_->registration().address + layout_.lane_offset(lane) + slot * layout_.stride,
+          .local_address = local_->registration().address + layout_.lane_offset(layout_.local_use(), lane) + (from_source ? source : target),
           // Atomics of a lane work on one word, so that its value says how many there were.
-          .remote_address = peer.remote_address + (layout_.is_atomic() ? 0 : slot * layout_.stride),
-          .compare_add = swap ? (odd ? 1U : 0U) : 1U,
-          .swap = odd ? 0U : 1U};
+          .remote_address = peer.remote_address + (layout_.is_atomic() ? 0 : from_source ? target : source),
+          .compare_add = swap ? position % layout_.source_slots() : 1U,
+          .swap = (position + 1) % layout_.source_slots()};
 }
 
 void RdmaGroup::prepare_sends(std::uint32_t lane, const transport::QpInfo& peer, std::uint64_t peer_tally) {
@@ -162,7 +166,7 @@ void RdmaGroup::prepare_sends(std::uint32_t lane, const transport::QpInfo& peer,
 void RdmaGroup::prepare_receives(std::uint32_t lane) {
   std::vector<transport::RecvRequest> receives;
   for (std::uint32_t i = 0; i < layout_.recv_ring; ++i) {
-    std::uint64_t address = exposed_->registration().address + layout_.lane_offset(lane) + (i % layout_.used_slots) * layout_.stride;
+    std::uint64_t address = exposed_->registration().address + layout_.lane_offset(Use::target, lane) + (i % layout_.used_slots) * layout_.stride;
     bool data = layout_.operation == Operation::send;
     receives.push_back(
         {.local_address = address, .bytes = data ? static_cast<std::uint32_t>(layout_.message_bytes) : 0, .lkey = exposed_region_->lkey()});
@@ -172,6 +176,7 @@ void RdmaGroup::prepare_receives(std::uint32_t lane) {
 
 loops::ReceiveSettings RdmaGroup::receive_settings() const {
   loops::ReceiveSettings settings;
+  settings.message_bytes = layout_.message_bytes;
   settings.ring = layout_.recv_ring;
   settings.depth = layout_.recv_depth;
   settings.post_batch = layout_.recv_batch;
@@ -183,16 +188,15 @@ loops::ReceiveSettings RdmaGroup::receive_settings() const {
 }
 
 loops::Stamps RdmaGroup::stamps() const noexcept {
-  const std::uint64_t last_byte = layout_.lane_offset(0) + layout_.message_bytes - 1;
+  const std::uint64_t last_byte = layout_.lane_offset(Use::target, 0) + layout_.message_bytes - 1;  // of a source too: one version
   return {.outgoing = local_->host_address() + last_byte,
           .incoming = exposed_->host_address() + last_byte,
           .stride = layout_.used_slots > 1 ? static_cast<std::ptrdiff_t>(layout_.stride) : 0};
 }
 
-bool RdmaGroup::send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept {
-  std::byte* host = local_->host_address();
-  if (!layout_.has_tally() || host == nullptr) return true;
-  std::copy_n(reinterpret_cast<const std::byte*>(&messages), sizeof messages, host + layout_.tally_offset(lane));
+bool RdmaGroup::send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) {
+  if (!layout_.has_tally()) return true;
+  local_->write(layout_.tally_offset(lane), &messages, sizeof messages);
   if (queue_->post(lane, layout_.ring, 1).accepted != 1) return false;
   std::array<transport::Completion, 1> done;
   while (!deadline.passed()) {

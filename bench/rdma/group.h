@@ -37,6 +37,7 @@ class RdmaGroup {
   void create_queue(const verbs::Device& device, const verbs::ProtectionDomain& domain, std::uint32_t inline_bytes);
 
   Side side() const noexcept { return side_; }
+  std::uint32_t index() const noexcept { return index_; }
   const Group& layout() const noexcept { return layout_; }
   verbs::VerbsQueue& queue() noexcept { return *queue_; }
   const verbs::VerbsQueue& queue() const noexcept { return *queue_; }
@@ -62,13 +63,17 @@ class RdmaGroup {
   /// waited for; that byte, as a verification's only mismatch. Nothing where each message is not checked: the message before
   /// cannot be told from it then.
   std::optional<results::Verification> damaged_mark(std::uint64_t rounds) const;
-  /// Leaves `messages` for the checker of the other side; a write's initiator calls it for each lane after the loop.
-  /// False when the post failed or did not complete by the deadline.
-  [[nodiscard]] bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline) noexcept;
+  /// Writes `messages` to the other side, behind all else; a write's initiator calls it for each lane after the loop.
+  /// False when the post failed or did not complete by the deadline. Throws Error.
+  [[nodiscard]] bool send_tally(std::uint32_t lane, std::uint64_t messages, Deadline deadline);
 
-  /// What the checks of each message found, or else what the last transfers left here. `counts`: messages per lane as this
-  /// side's loop counted them (initiator or receiver); empty on the passive side of writes, which reads the peer's tally.
-  /// Nothing when there is nothing to check here. `warnings`: why less was checked than asked for.
+  /// What messages must have arrived here and have not, in words; nothing: none. `sent`: messages per lane that completed with
+  /// success on the other side and will not be followed by more; `received`: as this side's loop counted them, empty where
+  /// nobody sees them arrive. Throws Error.
+  std::optional<std::string> what_is_lost(std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received);
+  /// What the checks of each message found, or else what the last transfers left here. `counts`: messages per lane that completed
+  /// on the side that initiates; empty: not known. Nothing when there is nothing to check here. `warnings`: why less was checked
+  /// than asked for. Throws Error.
   std::optional<results::Verification> verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings);
 
  private:
@@ -83,7 +88,6 @@ class RdmaGroup {
   transport::WorkRequest request_of(std::uint32_t lane, std::uint32_t position, const transport::QpInfo& peer) const;
   results::Verification verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts);
   results::Verification verify_atomics(std::span<const std::uint64_t> counts);
-  std::vector<std::uint64_t> read_tallies();
 
   const plan::Plan& plan_;
   Side side_;

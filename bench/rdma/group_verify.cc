@@ -21,8 +21,23 @@ results::Verification nothing_to_compare(std::uint64_t messages) {
   results::Verification v;
   v.checked_messages = 0;
   v.messages = messages;
-  v.scope = "nothing, because the only byte of each message is the mark that is waited for";
+  v.scope = fmt::format("{}the only byte of each message is the mark that is waited for", results::kNothingToCompare);
   return v;
+}
+
+/// The passive side of writes where the other one did not say how many there were.
+results::Verification nothing_known() {
+  results::Verification v;
+  v.checked_messages = 0;
+  v.scope = "none, because the other side did not say how many messages it completed";
+  return v;
+}
+
+/// In words that say what of the older messages a slot's content excludes.
+std::string scope_of(const Group& layout) {
+  if (layout.versions > 2) return fmt::format("the last message in each slot, told from the {} before it there", layout.versions - 1);
+  if (layout.versions > 1) return "the last message in each slot, told from the one before it there";
+  return "what the messages left in each slot, where all are alike";
 }
 
 /// An atomic's word of which some bytes differ.
@@ -48,10 +63,20 @@ void note_word(const Word& word, results::Verification& v) {
 
 }  // namespace
 
-std::vector<std::uint64_t> RdmaGroup::read_tallies() {
-  std::vector<std::uint64_t> tallies(layout_.lanes);
-  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) exposed_->read(layout_.tally_offset(lane), &tallies[lane], sizeof tallies[lane]);
-  return tallies;
+std::optional<std::string> RdmaGroup::what_is_lost(std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received) {
+  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
+    if (!received.empty() && received[lane] != sent[lane])
+      return fmt::format("{} messages arrived on QP {} of thread {}, but {} completed with success on the other side", received[lane], lane, index_,
+                         sent[lane]);
+    if (!layout_.has_tally()) continue;
+    std::uint64_t tally = 0;
+    exposed_->read(layout_.tally_offset(lane), &tally, sizeof tally);
+    if (tally != sent[lane])
+      return fmt::format("the last write on QP {} of thread {} completed with success on the other side, but did not arrive: it says how many came before "
+                         "it, expected {}, found {}",
+                         lane, index_, sent[lane], tally);
+  }
+  return std::nullopt;
 }
 
 void RdmaGroup::check_each_message() {
@@ -85,7 +110,7 @@ std::optional<results::Verification> RdmaGroup::damaged_mark(std::uint64_t round
   // A slot that was never checked has no spoilt byte.
   if (!check_ || layout_.task != GroupTask::ping_pong_memory || rounds < layout_.used_slots) return std::nullopt;
   const std::uint32_t slot = loops::slot_of(rounds + 1);
-  const std::uint64_t offset = layout_.lane_offset(0) + slot * layout_.stride;
+  const std::uint64_t offset = layout_.lane_offset(Use::target, 0) + slot * layout_.stride;
   const std::span<const std::byte> message(exposed_->host_address() + offset, layout_.message_bytes);
   const std::byte wanted = loops::stamp_of(rounds + 1);
   const std::byte found = message.back();
@@ -103,7 +128,7 @@ std::optional<results::Verification> RdmaGroup::damaged_mark(std::uint64_t round
 std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings) {
   if (check_) {
     results::Verification found = check_->found();
-    found.messages = sum_of(counts);
+    found.messages = counts.empty() ? *found.checked_messages : sum_of(counts);
     if (auto damaged = damaged_mark(*found.messages)) {
       ++*found.checked_messages;
       ++*found.messages;
@@ -117,31 +142,24 @@ std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint
   if (compared_bytes() == 0) return nothing_to_compare(sum_of(counts));
   if (std::string why = why_not_each(); !why.empty() && index_ == 0)
     warnings.push_back(fmt::format("not every message was verified, only the last one in each slot: {}", why));
-  if (layout_.is_atomic()) return initiating_ ? std::optional(verify_atomics(counts)) : std::nullopt;
-  if (layout_.operation == Operation::read) return initiating_ ? std::optional(verify_pattern(*local_, pattern_of(true), counts)) : std::nullopt;
-  if (!responding_) return std::nullopt;
-  if (!layout_.has_tally()) return verify_pattern(*exposed_, pattern_of(false), counts);
-  std::vector<std::uint64_t> tallies = read_tallies();
-  if (std::any_of(tallies.begin(), tallies.end(), [](std::uint64_t n) { return n == 0; })) {
-    warnings.emplace_back("the peer did not leave its number of writes on every QP: only what it counted was verified");
-  }
-  return verify_pattern(*exposed_, pattern_of(false), tallies);
+  const bool reads = layout_.operation == Operation::read;
+  if (!(reads || layout_.is_atomic() ? initiating_ : responding_)) return std::nullopt;
+  if (counts.empty()) return nothing_known();
+  if (layout_.is_atomic()) return verify_atomics(counts);
+  return verify_pattern(reads ? *local_ : *exposed_, pattern_of(reads), counts);
 }
 
 results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pattern pattern, std::span<const std::uint64_t> counts) {
-  std::vector<std::uint64_t> touched(layout_.regions(), 0);
-  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
-    std::uint64_t& most = touched[lane % layout_.regions()];
-    most = std::max(most, std::min<std::uint64_t>(counts[lane], layout_.used_slots));
-  }
   memory::PatternCheck sum;
   std::optional<std::uint64_t> first;
-  for (std::uint32_t region = 0; region < layout_.regions(); ++region) {
-    for (std::uint32_t slot = 0; slot < touched[region]; ++slot) {
-      std::uint64_t bytes = compared_bytes();
-      std::uint64_t at = layout_.lane_offset(region) + slot * layout_.stride;
-      std::uint64_t pattern_at = layout_.pattern_offset(region, slot);
-      memory::PatternCheck check = block.check(at, bytes, pattern_at, pattern);
+  std::uint64_t messages = 0;
+  for (std::uint32_t region = 0; region < std::min(layout_.regions(), layout_.lanes); ++region) {
+    std::uint64_t most = 0;  // of the lanes that share the region: then all their messages are alike
+    for (std::uint32_t lane = region; lane < layout_.lanes; lane += layout_.regions()) most = std::max(most, counts[lane]);
+    for (std::uint64_t k = most - std::min<std::uint64_t>(most, layout_.used_slots); k < most; ++k, ++messages) {
+      const std::uint64_t at = layout_.lane_offset(Use::target, region) + k % layout_.used_slots * layout_.stride;
+      const std::uint64_t pattern_at = layout_.pattern_offset(region, static_cast<std::uint32_t>(k % layout_.source_slots()));
+      memory::PatternCheck check = block.check(at, compared_bytes(), pattern_at, pattern);
       if (check.first_offset && !first) first = at + (*check.first_offset - pattern_at);
       sum.add(check);
     }
@@ -150,9 +168,9 @@ results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pa
   v.checked_bytes = sum.checked_bytes;
   v.mismatched_bytes = sum.mismatched_bytes;
   v.first_offset = first;
-  v.checked_messages = sum_of(touched);
+  v.checked_messages = messages;
   v.messages = sum_of(counts);
-  v.scope = "the last message in each slot";
+  v.scope = scope_of(layout_);
   if (first) {
     v.expected = std::to_integer<int>(sum.expected);
     v.found = std::to_integer<int>(sum.found);
@@ -162,19 +180,19 @@ results::Verification RdmaGroup::verify_pattern(memory::Block& block, memory::Pa
 
 results::Verification RdmaGroup::verify_atomics(std::span<const std::uint64_t> counts) {
   results::Verification v;
-  v.scope = "the last value in each slot";
+  // Lanes that share a word have no order among them that could be checked.
+  const bool shared = layout_.contents < layout_.lanes;
+  v.scope = shared ? fmt::format("{}QPs share the word that they work on", results::kNothingToCompare) : "the last value in each slot";
   v.checked_messages = 0;
   v.messages = sum_of(counts);
-  for (std::uint32_t lane = 0; lane < layout_.lanes; ++lane) {
-    // Lanes that share a word have no order among them that could be checked.
-    if (layout_.contents < layout_.lanes) break;
+  for (std::uint32_t lane = 0; lane < layout_.lanes && !shared; ++lane) {
     std::uint64_t n = counts[lane];
     for (std::uint64_t k = n - std::min<std::uint64_t>(n, layout_.used_slots); k < n; ++k) {
-      std::uint64_t offset = layout_.lane_offset(lane) + (k % layout_.ring % layout_.used_slots) * layout_.stride;
+      std::uint64_t offset = layout_.lane_offset(Use::target, lane) + k % layout_.used_slots * layout_.stride;
       std::uint64_t found = 0;
       local_->read(offset, &found, sizeof found);
-      // The k-th request finds what the k before it made: k of them, or whichever of the two values is k's turn.
-      std::uint64_t expected = layout_.operation == Operation::fetch_add ? k : k % 2;
+      // The k-th request finds what the k before it made: k of them, or the value that is k's turn.
+      std::uint64_t expected = layout_.operation == Operation::fetch_add ? k : k % layout_.source_slots();
       v.checked_bytes += sizeof found;
       ++*v.checked_messages;
       if (found != expected) note_word({.offset = offset, .expected = expected, .found = found}, v);

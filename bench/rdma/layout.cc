@@ -36,24 +36,33 @@ std::uint32_t largest_divisor_up_to(std::uint32_t number, std::uint64_t most) {
 }
 
 /// Requests that form a whole number of posts and of signals. A latency loop goes through its ring one by one.
-std::uint32_t step_of(const Group& g) {
-  if (g.task != GroupTask::stream) return g.depth;
-  auto step = std::lcm(g.post_batch, g.signal_every);
-  // compare_swap alternates between two values, so its ring is even.
-  return g.operation == Operation::compare_swap ? std::lcm(step, 2U) : step;
+std::uint32_t step_of(const Group& g) { return g.task == GroupTask::stream ? std::lcm(g.post_batch, g.signal_every) : g.depth; }
+
+/// Slots of a lane are a multiple or a divisor of this: whole posts and signals, and whole posts of receives.
+std::uint32_t unit_of(const Group& g) { return has_receives(g.operation) && g.task == GroupTask::stream ? std::lcm(step_of(g), kReceiveBatch) : step_of(g); }
+
+/// Payloads that take turns in a slot. Three, and not two: a loss goes unseen where it is the last of the run and a whole number of
+/// rounds through all of them long, and sizes, depths and counts are powers of two. One where each message is checked as it
+/// arrives, which spoils its slot; fewer where the memory allowed holds no more.
+std::uint32_t versions_of(const Group& g, const Plan& plan) {
+  constexpr std::uint64_t kVersions = 3;
+  if (g.is_ping_pong() || (g.task == GroupTask::requests && !g.is_atomic())) return 1;
+  const bool chosen = plan.working_set_bytes && g.task == GroupTask::stream;
+  const std::uint64_t most = chosen ? *plan.working_set_bytes : kMostWorkingSet / static_cast<std::uint64_t>(plan.threads);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most / (stride_of(g.message_bytes) * g.lanes), 1, kVersions));
 }
 
 /// Slots from depth, batch and signalling.
 void lay_out_slots(Group& g, std::uint64_t working_set_bytes, bool chosen_by_user) {
   g.stride = stride_of(g.message_bytes);
-  std::uint32_t step = step_of(g);
-  std::uint64_t room = std::max<std::uint64_t>(1, working_set_bytes / g.stride);
-  std::uint64_t longest = std::max<std::uint64_t>({1, std::min<std::uint64_t>(kLongestRing, kMostRingSlots / g.lanes)});
+  const std::uint32_t unit = unit_of(g);
+  std::uint64_t room = std::max<std::uint64_t>(1, working_set_bytes / (g.stride * g.most_versions));
+  std::uint64_t longest = std::min<std::uint64_t>(kLongestRing, kMostRingSlots / g.lanes) / g.most_versions;
   // A checked write_imm needs slots beyond those in flight (slots_written_ahead).
   const std::uint64_t shortest = g.check_each && g.operation == Operation::write_imm ? 4 * std::uint64_t{g.depth} : g.depth;
   if (!chosen_by_user && g.message_bytes < kSmallMessage) longest = std::min(longest, shortest);
-  std::uint64_t per_lane = std::clamp<std::uint64_t>(room / g.lanes, 1, longest);
-  g.slots_per_lane = per_lane >= step ? static_cast<std::uint32_t>(per_lane / step * step) : largest_divisor_up_to(step, per_lane);
+  std::uint64_t per_lane = std::clamp<std::uint64_t>(room / g.lanes, 1, std::max<std::uint64_t>(1, longest));
+  g.slots_per_lane = per_lane >= unit ? static_cast<std::uint32_t>(per_lane / unit * unit) : largest_divisor_up_to(unit, per_lane);
   std::uint64_t all = std::uint64_t{g.slots_per_lane} * g.lanes;
   // Every lane has a slot of its own where memory allows, else lanes share: the same data lands from each.
   g.slots = static_cast<std::uint32_t>(std::max<std::uint64_t>(g.slots_per_lane, std::min(all, room / g.slots_per_lane * g.slots_per_lane)));
@@ -70,11 +79,10 @@ void lay_out_receives(Group& g, std::uint32_t max_requests) {
 /// last packet land, and are not sent again when that one is.
 std::uint32_t slots_written_ahead(const Group& g) { return g.operation == Operation::write_imm ? g.depth : 0; }
 
-/// Rings for `used` addresses per lane, which is a multiple or a divisor of the step.
+/// Rings for `used` addresses per lane, each of which has `versions` payloads.
 void lay_out_rings(Group& g, std::uint32_t used) {
   g.used_slots = used;
-  std::uint32_t step = step_of(g);
-  g.ring = used >= step ? used : step;
+  g.ring = std::lcm(g.source_slots(), step_of(g));
   if (!has_receives(g.operation)) return;
   const std::uint32_t ahead = slots_written_ahead(g);
   if (g.check_each && g.task != GroupTask::ping_pong_completion && g.regions() >= g.lanes && used > ahead) {
@@ -84,7 +92,7 @@ void lay_out_rings(Group& g, std::uint32_t used) {
     g.recv_batch = largest_divisor_up_to(used, std::min(g.recv_batch, most));
     g.recv_depth = std::max(g.recv_batch, std::min(g.recv_depth, most) / g.recv_batch * g.recv_batch);
   }
-  g.recv_ring = g.task == GroupTask::ping_pong_completion ? std::max(g.recv_depth, used) / used * used : std::lcm(used, g.recv_batch);
+  g.recv_ring = g.task == GroupTask::ping_pong_completion ? std::max(g.recv_depth, used) / used * used : std::lcm(g.source_slots(), g.recv_batch);
 }
 
 Group stream_group(const Plan& plan) {
@@ -126,6 +134,22 @@ Group load_group(const Plan& plan, std::uint32_t max_requests) {
   return g;
 }
 
+/// What the slots of a group are to fit in.
+struct Room {
+  const Plan& plan;
+  std::uint64_t working_set_bytes;
+  std::uint32_t max_requests;
+};
+
+/// All that follows from operation, task and most_versions, as if the peer had the same room.
+void lay_out_group(Group& g, const Room& room) {
+  const bool stream = g.task == GroupTask::stream;
+  const std::uint64_t latency_bytes = plan::latency_slots(room.plan) * g.most_versions * stride_of(g.message_bytes);
+  lay_out_slots(g, stream ? room.working_set_bytes : latency_bytes, !stream || room.plan.working_set_bytes.has_value());
+  if (!g.load) lay_out_receives(g, room.max_requests);
+  g.agree(g.slots_per_lane, g.regions());
+}
+
 }  // namespace
 
 bool initiates(const Plan& plan, Side side) {
@@ -137,25 +161,16 @@ bool initiates(const Plan& plan, Side side) {
 
 std::vector<Group> lay_out(const Plan& plan, std::uint64_t working_set_bytes, std::uint32_t max_requests) {
   std::vector<Group> groups;
-  bool chosen = plan.working_set_bytes.has_value();
-  if (plan.metric == Metric::latency) {
-    Group g = latency_group(plan, max_requests);
-    lay_out_slots(g, plan::latency_slots(plan) * stride_of(g.message_bytes), true);
-    lay_out_receives(g, max_requests);
-    groups.push_back(g);
-    if (plan.under_load) {
-      groups.push_back(load_group(plan, max_requests));
-      lay_out_slots(groups.back(), working_set_bytes, chosen);
-    }
-  } else {
-    for (int t = 0; t < plan.threads; ++t) {
-      Group g = stream_group(plan);
-      lay_out_slots(g, working_set_bytes, chosen);
-      lay_out_receives(g, max_requests);
-      groups.push_back(g);
-    }
+  const bool latency = plan.metric == Metric::latency;
+  for (int t = 0; t < (latency ? 1 : plan.threads); ++t) groups.push_back(latency ? latency_group(plan, max_requests) : stream_group(plan));
+  if (latency && plan.under_load) groups.push_back(load_group(plan, max_requests));
+  for (Group& g : groups) {
+    const Room room{.plan = plan, .working_set_bytes = working_set_bytes, .max_requests = max_requests};
+    lay_out_group(g, room);
+    if (g.can_check_each()) continue;
+    g.most_versions = versions_of(g, plan);
+    lay_out_group(g, room);
   }
-  for (Group& g : groups) g.agree(g.slots_per_lane, g.regions());
   return groups;
 }
 
@@ -173,11 +188,12 @@ bool Group::can_check_each() const {
 }
 
 void Group::agree(std::uint32_t peer_slots_per_lane, std::uint32_t peer_regions) {
-  lay_out_rings(*this, std::min(slots_per_lane, peer_slots_per_lane));
   // Lanes that share a region on either host must carry the same payload.
   contents = lanes;
   for (std::uint32_t n : {regions(), peer_regions})
     if (n < lanes) contents = contents < lanes ? std::gcd(contents, n) : n;
+  versions = contents < lanes ? 1 : most_versions;
+  lay_out_rings(*this, std::min(slots_per_lane, peer_slots_per_lane));
 }
 
 }  // namespace railgauge::bench

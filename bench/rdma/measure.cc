@@ -19,13 +19,17 @@ namespace {
 using plan::Metric;
 using plan::Operation;
 
-std::vector<std::uint64_t> counts_for(const RdmaGroup& group, const GroupOutcome* outcome) {
-  Operation op = group.layout().operation;
-  bool by_initiator = is_read_or_atomic(op);
-  std::vector<std::uint64_t> counts;
-  if (outcome != nullptr) counts = by_initiator ? outcome->sent_counts : outcome->received_counts;
-  counts.resize(group.layout().lanes);
-  return counts;
+/// Each group's part of `counts`, which are those of all QPs in order; empty spans where they are not known.
+template <class Count>
+std::vector<std::span<Count>> per_group(std::span<Count> counts, std::span<const std::unique_ptr<RdmaGroup>> groups) {
+  std::vector<std::span<Count>> parts;
+  std::size_t first = 0;
+  for (const auto& group : groups) {
+    const std::size_t lanes = group->layout().lanes;
+    parts.push_back(first + lanes <= counts.size() ? counts.subspan(first, lanes) : std::span<Count>());
+    first += lanes;
+  }
+  return parts;
 }
 
 class GroupsRun {
@@ -40,16 +44,26 @@ class GroupsRun {
     RunShared shared{.plan = m_.plan, .clock = m_.clock, .control = control, .broken = m_.watcher.broken(),
                      .stall_limit = m_.agreement.stall_limit, .same_host = m_.place.same_host(), .ready = ready};
     bool active = initiates(m_.plan, m_.side);
-    if (active) shared.initiators.store(static_cast<int>(m_.groups.size()));
-    else control.active_done.store(true);
+    if (active) {
+      shared.initiators.store(static_cast<int>(m_.groups.size()));
+      control.completed.resize(qps());
+      shared.completed = per_group(std::span(control.completed), m_.groups);
+    } else {
+      control.active_done.store(true);
+    }
     const auto began = m_.clock.read_both();
     std::vector<GroupOutcome> outcomes = run_all(working, shared);
     check_clock(began, result);
-    if (active) control.active_done.store(true);  // also when a thread failed before it could say so
+    if (!control.active_done.load()) {  // a thread failed before it could say so
+      control.completed.clear();
+      control.active_done.store(true);
+    }
     bool failed = std::any_of(outcomes.begin(), outcomes.end(), [](const GroupOutcome& o) { return !o.error.empty(); });
     if (!failed) wait_for_peer(control, result);
     report(outcomes, m_.plan, active, result);
-    if (m_.plan.verify) verify(working, outcomes, failed, result);
+    const bool told = control.peer_done.load() && control.peer_completed.size() == qps();
+    const std::span<const std::uint64_t> sent_here = told ? std::span(control.peer_completed) : std::span<std::uint64_t>();
+    check_data({.outcomes = outcomes_of(working, outcomes), .sent_here = per_group(sent_here, m_.groups), .failed = failed}, result);
     if (!result.error && m_.plan.metric != Metric::latency) control.transfers = count_transfers(working, outcomes);
     if (result.error) await_port_event();
     auto events = m_.watcher.events();
@@ -140,19 +154,55 @@ class GroupsRun {
     }
   }
 
-  void verify(const std::vector<RdmaGroup*>& working, const std::vector<GroupOutcome>& outcomes, bool failed, results::SideResult& result) const {
+  std::size_t qps() const {
+    return std::accumulate(m_.groups.begin(), m_.groups.end(), std::size_t{0}, [](std::size_t sum, const auto& group) { return sum + group->layout().lanes; });
+  }
+
+  using Parts = std::vector<std::span<const std::uint64_t>>;
+  /// What is known of the data after a run, per group.
+  struct Known {
+    std::vector<const GroupOutcome*> outcomes;  ///< null: it had nothing to do here
+    Parts sent_here;                            ///< messages per lane that completed on the peer's side; empty: not known
+    bool failed;                                ///< on this side
+  };
+
+  std::vector<const GroupOutcome*> outcomes_of(const std::vector<RdmaGroup*>& working, const std::vector<GroupOutcome>& outcomes) const {
+    std::vector<const GroupOutcome*> found(m_.groups.size(), nullptr);
+    for (std::size_t i = 0; i < working.size(); ++i) found[working[i]->index()] = &outcomes[i];
+    return found;
+  }
+
+  /// Messages per lane that have completed: as this side counted its own, or as the peer says, which knows whether more are on
+  /// their way. A ping-pong counts its rounds.
+  static std::span<const std::uint64_t> counts_of(const RdmaGroup& group, const GroupOutcome* outcome, std::span<const std::uint64_t> sent_here) {
+    const bool own = is_read_or_atomic(group.layout().operation) || group.layout().is_ping_pong();
+    if (!own) return sent_here;
+    return outcome != nullptr ? std::span(outcome->sent_counts) : std::span<const std::uint64_t>();
+  }
+
+  /// Nothing may be on its way: neither side failed or was stopped, and the peer has said how many messages it completed.
+  void find_lost(RdmaGroup& group, const GroupOutcome* outcome, std::span<const std::uint64_t> sent, results::SideResult& result) const {
+    const Group& layout = group.layout();
+    if (sent.empty() || is_read_or_atomic(layout.operation) || layout.is_ping_pong() || (outcome != nullptr && outcome->stopped)) return;
+    const bool seen = layout.needs_receives() && outcome != nullptr;
+    auto lost = group.what_is_lost(sent, seen ? std::span(outcome->received_counts) : std::span<const std::uint64_t>());
+    if (lost && !result.error)
+      result.error = results::ErrorInfo{.kind = name_of(ErrorKind::data), .code = 0, .stage = "verify", .side = result.role, .text = *lost};
+  }
+
+  void check_data(const Known& known, results::SideResult& result) const {
     // A failed run leaves memory in between two messages; what was checked message by message stands.
-    if (failed && std::any_of(m_.groups.begin(), m_.groups.end(), [](const auto& group) { return group->message_check() == nullptr; }))
+    if (m_.plan.verify && known.failed && std::any_of(m_.groups.begin(), m_.groups.end(), [](const auto& group) { return group->message_check() == nullptr; }))
       result.warnings.emplace_back("the data last left in memory was not verified, because the run failed");
-    for (auto& group : m_.groups) {
-      if (failed && group->message_check() == nullptr) continue;
-      auto at = std::find(working.begin(), working.end(), group.get());
-      const GroupOutcome* outcome = at == working.end() ? nullptr : &outcomes[static_cast<std::size_t>(at - working.begin())];
-      add_verification(group->verify(counts_for(*group, outcome), result.warnings), result);
-      if (m_.plan.verify_each && group == m_.groups.front() && group->message_check() != nullptr)
-        result.warnings.emplace_back("each message was checked by the thread that receives it, which may have lowered the figure: leave --verify "
-                                     "out for the fastest");
+    for (std::size_t i = 0; i < m_.groups.size(); ++i) {
+      RdmaGroup& group = *m_.groups[i];
+      if (!known.failed) find_lost(group, known.outcomes[i], known.sent_here[i], result);
+      if (!m_.plan.verify || (known.failed && group.message_check() == nullptr)) continue;
+      add_verification(group.verify(counts_of(group, known.outcomes[i], known.sent_here[i]), result.warnings), result);
     }
+    if (m_.plan.verify_each && m_.groups.front()->message_check() != nullptr)
+      result.warnings.emplace_back("each message was checked by the thread that receives it, which may have lowered the figure: leave --verify "
+                                   "out for the fastest");
     if (result.error && result.error->stage == "run" && result.verification && result.verification->mismatched_bytes > 0)
       result.warnings.push_back(fmt::format("beside the failure: {}", results::mismatch_text(*result.verification)));
   }

@@ -96,7 +96,9 @@ std::map<std::string, std::string> settings_in_effect(const SettingsSource& sour
   put("timeout_code", source.agreement.timeout_code);
   put("initiator_reads", source.agreement.initiator_reads);
   put("responder_reads", source.agreement.responder_reads);
-  put("working_set_bytes", std::uint64_t{std::min(g.regions(), g.lanes)} * g.used_slots * g.stride);
+  const std::uint64_t landing_bytes = std::uint64_t{std::min(g.regions(), g.lanes)} * g.used_slots * g.stride;
+  put("working_set_bytes", landing_bytes * g.versions);
+  put("landing_bytes", landing_bytes);
   put("slot_bytes", g.stride);
   put("registered_bytes", source.group.registered_bytes());
   put("memory", source.group.placement());

@@ -38,6 +38,9 @@ std::string describe(const loops::Fault& fault, const RdmaGroup& group, const Ru
     case Failure::drain:
       return fmt::format("what was in flight at the end on QP {:#x} did not complete within {}: the peer or the path does not answer",
                          group.queue().qp(fault.completion.lane)->qp_num, format_duration(shared.stall_limit));
+    case Failure::length:
+      return fmt::format("message {} on lane {} arrived with {} bytes, {} were sent", fault.message, fault.completion.lane, fault.completion.bytes,
+                         group.layout().message_bytes);
   }
   return {};
 }
@@ -47,6 +50,7 @@ void note(GroupOutcome& outcome, Ending ending, const loops::Fault& fault, const
   if (!fault || outcome.fault) return;
   outcome.fault = fault;
   outcome.error = describe(fault, group, shared);
+  outcome.damaged = fault.what == Failure::length;
 }
 
 /// Where the initiator is also the one that receives.
@@ -78,6 +82,7 @@ loops::WindowSettings window_settings(const RdmaGroup& group, const RunShared& s
 
 loops::LatencySettings latency_settings(const RdmaGroup& group, const RunShared& shared, bool halved) {
   loops::LatencySettings s;
+  s.message_bytes = group.layout().message_bytes;
   s.ring = group.layout().ring;
   s.receives = group.layout().recv_ring;
   s.iterations = shared.plan.iterations.value_or(0);
@@ -157,6 +162,7 @@ class GroupRun {
   void send() {
     loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
     after_send(loops::run(sender, begin_.wait()), sender.schedule());
+    tell(sender);
     ended_initiating();
   }
 
@@ -169,7 +175,10 @@ class GroupRun {
   void duplex() {
     loops::WindowSender sender(group_.queue(), window_settings(group_, shared_), flags_of(shared_, group_), shared_.clock, live());
     loops::WindowReceiver receiver(group_.queue(), receive_settings(), flags_of(shared_, group_), shared_.clock, {}, shared_.first_arrival);
-    loops::DuplexOutcome both = loops::run_duplex(sender, receiver, begin_.wait(), shared_.initiators, shared_.control.active_done);
+    loops::DuplexOutcome both = loops::run_duplex(sender, receiver, begin_.wait(), [&] {
+      tell(sender);
+      ended_initiating();
+    });
     after_send(both.sent, sender.schedule());
     after_receive(both.received, receiver.schedule());
   }
@@ -178,17 +187,23 @@ class GroupRun {
     note(outcome_, sent.ending, sent.fault, group_, shared_);
     if (group_.layout().load) outcome_.stopped = false;  // its planned end
     outcome_.drain = sent.drain;
-    outcome_.sent_counts = sent.completed;
+    if (sent.drained) outcome_.sent_counts = sent.completed;
     outcome_.sent = counted(schedule);
     if (outcome_.fault) return;
     leave_tallies(sent.completed, sent.ending == loops::Ending::stopped);
   }
 
-  /// Up to the first that cannot be left; the checker misses it and says so. After a stop the peer may be gone.
+  /// Up to the first that cannot be left; then the other side is not told any number. After a stop the peer may be gone.
   void leave_tallies(const std::vector<std::uint64_t>& counts, bool stopped) {
     nanoseconds patience = stopped ? std::min<nanoseconds>(std::chrono::seconds(1), shared_.stall_limit) : shared_.stall_limit;
-    for (std::uint32_t lane = 0; lane < counts.size(); ++lane)
-      if (!group_.send_tally(lane, counts[lane], Deadline::after(patience))) return;
+    for (std::uint32_t lane = 0; lane < counts.size() && shared_.all_completed; ++lane)
+      if (!group_.send_tally(lane, counts[lane], Deadline::after(patience))) shared_.all_completed = false;
+  }
+
+  /// Says how many messages of each lane have completed. In the loop of a receiver that goes on.
+  void tell(const loops::WindowSender& sender) noexcept {
+    sender.completed_per_lane(shared_.completed[group_.index()]);
+    if (sender.failed() || !sender.drained()) shared_.all_completed = false;
   }
 
   void after_receive(const loops::ReceiveOutcome& received, const loops::Schedule& schedule) {
@@ -242,14 +257,16 @@ class GroupRun {
 
   void after_latency(const loops::LatencyOutcome& found) {
     note(outcome_, found.ending, found.fault, group_, shared_);
-    outcome_.sent_counts = {found.rounds};
-    outcome_.received_counts = {found.rounds};
+    const bool finished = found.ending == loops::Ending::finished;
+    if (finished || group_.message_check() != nullptr) outcome_.sent_counts = {found.rounds};
     if (auto mark = group_.damaged_mark(found.rounds)) {
       outcome_.error = fmt::format("message {} arrived but for its last byte, the mark that is waited for: expected {:#04x}, found {:#04x}", found.rounds + 1,
                                    mark->expected.value_or(0), mark->found.value_or(0));
       outcome_.damaged = true;
     }
     if (!asks()) return;
+    shared_.completed[group_.index()].front() = found.rounds;
+    if (!outcome_.error.empty() || !finished) shared_.all_completed = false;
     if (outcome_.error.empty()) leave_tallies({found.rounds}, found.ending == loops::Ending::stopped);
     shared_.load_stop.store(true);
     ended_initiating();
@@ -267,7 +284,9 @@ class GroupRun {
     return *outcome_.latency;
   }
   void ended_initiating() {
-    if (shared_.initiators.fetch_sub(1) == 1) shared_.control.active_done.store(true);
+    if (shared_.initiators.fetch_sub(1) != 1) return;
+    if (!shared_.all_completed) shared_.control.completed.clear();
+    shared_.control.active_done.store(true);
   }
 
   RdmaGroup& group_;

@@ -3,6 +3,7 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct RunShared {
   std::atomic<bool> abandoned{false};   ///< a thread could not be started: those that wait at `ready` end
   std::atomic<std::uint64_t> start_tick{0};    ///< the common begin, set by the first that passes `ready`
   std::atomic<int> initiators{0};       ///< threads that still initiate; the last one sets control.active_done
+  std::vector<std::span<std::uint64_t>> completed{};  ///< each group's part of control.completed; empty where this side does not initiate
+  std::atomic<bool> all_completed{true};    ///< no group that has ended leaves messages in flight or a fault
   std::atomic<std::uint64_t> first_arrival{0};
   std::atomic<bool> load_stop{false};   ///< ends the stream beside a latency measurement
 };
@@ -46,7 +49,7 @@ struct GroupOutcome {
   std::optional<Counted> sent;
   std::optional<Counted> received;
   nanoseconds drain{};
-  std::vector<std::uint64_t> sent_counts;      ///< messages per lane
+  std::vector<std::uint64_t> sent_counts;      ///< messages per lane; empty where some may be on their way, or none were counted
   std::vector<std::uint64_t> received_counts;
   std::unique_ptr<stats::LatencyRecorder> latency;
   std::unique_ptr<stats::LatencyRecorder> from_intended;

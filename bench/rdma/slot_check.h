@@ -10,8 +10,9 @@
 
 namespace railgauge::bench {
 
-/// Compares each message with the pattern of its slot as it arrives, then spoils its first byte, so that a message that
-/// brings nothing is found where the one before it was right. Host memory only. One thread.
+/// Compares each message with the pattern of its slot as it arrives, then spoils a byte of each packet that it can have had, so
+/// that a message which brings nothing, or only part of itself, is found where the one before it was right. Host memory only.
+/// One thread.
 class SlotCheck final : public loops::MessageCheck {
  public:
   struct Request {
@@ -28,6 +29,7 @@ class SlotCheck final : public loops::MessageCheck {
   results::Verification found() const;
 
  private:
+  void spoil(std::uint64_t offset) noexcept;
   memory::PatternCheck compare(std::uint64_t offset, std::uint64_t pattern_offset) const noexcept;
 
   const Request request_;

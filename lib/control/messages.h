@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "transport/offer.h"
@@ -21,6 +22,15 @@ struct Failure {
 };
 std::string to_json(const Failure& failure);
 Failure failure_from_json(std::string_view body);
+
+/// This side's active part has ended.
+struct Done {
+  std::vector<std::uint64_t> completed;  ///< messages of each QP that completed with success, in the order of the offer; empty: not counted
+  bool operator==(const Done&) const = default;
+};
+std::string to_json(const Done& done);
+/// An empty body counts nothing: what the first versions sent.
+Done done_from_json(std::string_view body);
 
 /// End now, keep what there is.
 struct Stop {

@@ -39,6 +39,7 @@ BodyLimits limits_of(MessageType type) noexcept {
     case MessageType::facts:
     case MessageType::prepared:
     case MessageType::connect:
+    case MessageType::done:
     case MessageType::result: return kDocument;
     default: return kControl;
   }

@@ -34,7 +34,7 @@ enum class MessageType : std::uint8_t {
   connect = 7,     ///< client → server. Body: offer_to_json
   connected = 8,   ///< this side's Engine::connect has returned. No body
   start = 9,       ///< client → server: run now. No body
-  done = 10,       ///< this side's active part has ended (RunControl::peer_done of the other). No body
+  done = 10,       ///< this side's active part has ended (RunControl::peer_done of the other). Body: Done, or none
   result = 11,     ///< one side's result. Body: JSON of lib/results, opaque here
   stop = 12,       ///< end now, keep what there is. Body: Stop
   failure = 13,    ///< this side cannot go on. Body: Failure
@@ -52,7 +52,7 @@ struct BodyLimits {
   int depth;                  ///< nested arrays and objects
   std::uint32_t elements;     ///< values, counted without parsing (an upper bound)
 };
-/// 64 KiB for control frames; 16 MiB for those that carry documents or offers (facts, prepared, connect, result).
+/// 64 KiB for control frames; 16 MiB for those that carry documents or offers (facts, prepared, connect, done, result).
 BodyLimits limits_of(MessageType type) noexcept;
 
 /// Both hellos and both proofs have this deadline in all; a peer that is slower is dropped.

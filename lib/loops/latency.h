@@ -17,6 +17,7 @@ using std::chrono::nanoseconds;
 
 /// What every latency loop has. One lane (0) of the queue is used, every request signalled.
 struct LatencySettings {
+  std::uint64_t message_bytes = 0;      ///< of each message; a receive of another length is a fault (modes by completion)
   std::uint32_t ring = 16;              ///< send slots prepared, at least 4; as many may be in flight
   std::uint32_t receives = 0;           ///< receive slots prepared and posted (modes by completion), at least 2
   std::uint64_t iterations = 0;         ///< samples wanted; 0: by duration

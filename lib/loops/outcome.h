@@ -15,6 +15,7 @@ enum class Failure {
   completion,  ///< a request failed; `completion` says which and how
   stalled,     ///< no completion for longer than the stall limit
   drain,       ///< what was in flight at the end did not complete within the drain limit
+  length,      ///< a message arrived that is not as long as it was sent; `completion` says how long, `message` which
 };
 
 /// The first thing that went wrong; flush completions only when no other was found.
@@ -22,7 +23,8 @@ struct Fault {
   Failure what = Failure::none;
   int code = 0;
   bool receiving = false;               ///< it concerned a receive
-  transport::Completion completion;     ///< Failure::completion; else lane and slot where known (drain: the first lane that waits)
+  transport::Completion completion;     ///< Failure::completion and length; else lane and slot where known (drain: the first lane that waits)
+  std::uint64_t message = 0;            ///< Failure::length: of its lane, from 1
   explicit operator bool() const noexcept { return what != Failure::none; }
 };
 

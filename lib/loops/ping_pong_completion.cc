@@ -50,8 +50,10 @@ class ByCompletion {
       sends_.fail({.what = Failure::poll, .code = -n, .receiving = true, .completion = {}});
       return Seen::fault;
     }
-    if (one_[0].status == transport::kSuccess) return Seen::yes;
-    sends_.fail(fault_of(queue_, one_, true));
+    ++received_;
+    if (one_[0].status != transport::kSuccess) sends_.fail(fault_of(queue_, one_, true));
+    else if (one_[0].bytes == settings_.message_bytes) return Seen::yes;
+    else sends_.fail({.what = Failure::length, .code = 0, .receiving = true, .completion = one_[0], .message = received_});
     return Seen::fault;
   }
 
@@ -64,6 +66,7 @@ class ByCompletion {
   const std::uint64_t limit_ticks_;
   std::array<Completion, 1> one_;
   std::uint32_t slot_ = 0;
+  std::uint64_t received_ = 0;
 };
 
 }  // namespace

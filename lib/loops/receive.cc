@@ -68,6 +68,9 @@ void WindowReceiver::take_all(int n) noexcept {
 void WindowReceiver::take(const Completion& completion) noexcept {
   Lane& lane = lanes_[completion.lane];
   ++lane.received;
+  // Of a write_imm too: the bytes written, without the immediate data.
+  if (completion.bytes != settings_.message_bytes)
+    return fail({.what = Failure::length, .code = 0, .receiving = true, .completion = completion, .message = lane.received});
   counters_.bytes += completion.bytes;
   ++counters_.messages;
   if (settings_.check != nullptr) settings_.check->check(completion.lane, completion.slot);
@@ -163,8 +166,7 @@ class DuplexSleep {
 
 }  // namespace
 
-DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, std::atomic<int>& senders_running,
-                         std::atomic<bool>& active_done) {
+DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, const std::function<void()>& sender_ended) {
   receiver.start();
   bool sending = sender.start(tick);
   bool receiving = true;
@@ -183,7 +185,7 @@ DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::ui
     }
     if (sending || told) continue;
     told = true;
-    if (senders_running.fetch_sub(1) == 1) active_done.store(true);
+    sender_ended();
     if (sender.failed()) receiving = false;
   }
   receiver.close();

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/tsc.h"
@@ -16,6 +17,7 @@ namespace railgauge::loops {
 /// The receiving side of send and write_imm. The caller has posted `depth` receives of every lane before the peer may send
 /// (post_first_receives).
 struct ReceiveSettings {
+  std::uint64_t message_bytes = 0;      ///< of each message; a receive of another length ends the loop (Failure::length)
   std::uint32_t ring = 0;               ///< receives prepared per lane; a multiple of post_batch
   std::uint32_t depth = 0;              ///< of them posted at the begin (slots 0, 1, …, round and round); a multiple of post_batch
   std::uint32_t post_batch = 1;         ///< receives posted again in one call
@@ -96,13 +98,12 @@ class WindowReceiver {
 ReceiveOutcome run(WindowReceiver& receiver);
 
 /// Both directions at once on one thread, over one queue: turns of both in alternation until the receiver is over too. In
-/// event mode it sleeps only when both completion queues were found empty after they were armed. When the last of
-/// `senders_running` threads has ended sending, `active_done` is set. A failed sender ends the receiver as well.
+/// event mode it sleeps only when both completion queues were found empty after they were armed. `sender_ended` is called once
+/// when the sender is over, inside the receiver's loop. A failed sender ends the receiver as well.
 struct DuplexOutcome {
   WindowOutcome sent;
   ReceiveOutcome received;
 };
-DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, std::atomic<int>& senders_running,
-                         std::atomic<bool>& active_done);
+DuplexOutcome run_duplex(WindowSender& sender, WindowReceiver& receiver, std::uint64_t tick, const std::function<void()>& sender_ended);
 
 }  // namespace railgauge::loops

@@ -230,9 +230,17 @@ void WindowSender::count_open_lanes() noexcept {
 
 std::uint64_t WindowSender::whole_signals(std::uint64_t messages) const noexcept { return (messages + step_ - 1) / step_ * step_; }
 
+bool WindowSender::drained() const noexcept {
+  return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.posted == lane.completed; });
+}
+
+void WindowSender::completed_per_lane(std::span<std::uint64_t> into) const noexcept {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) into[i] = lanes_[i].completed;
+}
+
 WindowOutcome WindowSender::outcome() const {
-  WindowOutcome outcome{.ending = ending_, .fault = fault_, .drain = drain_, .completed = {}};
-  for (const Lane& lane : lanes_) outcome.completed.push_back(lane.completed);
+  WindowOutcome outcome{.ending = ending_, .fault = fault_, .drain = drain_, .completed = std::vector<std::uint64_t>(lanes_.size()), .drained = drained()};
+  completed_per_lane(outcome.completed);
   return outcome;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/tsc.h"
@@ -38,6 +39,7 @@ struct WindowOutcome {
   Fault fault;
   nanoseconds drain{};                  ///< from the window's end to the last completion
   std::vector<std::uint64_t> completed; ///< messages per lane since the loop began
+  bool drained = false;                 ///< all that was posted has completed
 };
 
 /// Keeps every lane at its depth until the schedule ends, then completes what is in flight. Lanes are refilled in the
@@ -60,6 +62,10 @@ class WindowSender {
   void fail(const Fault& fault) noexcept;
   transport::WorkQueue& queue() noexcept { return queue_; }
   bool failed() const noexcept { return state_ == State::over && ending_ == Ending::failed; }
+  /// Nothing is in flight.
+  bool drained() const noexcept;
+  /// Of each lane what outcome() says, into as many places as there are lanes. Does not allocate.
+  void completed_per_lane(std::span<std::uint64_t> into) const noexcept;
   /// After the last turn. Allocates.
   WindowOutcome outcome() const;
   const Schedule& schedule() const noexcept { return schedule_; }

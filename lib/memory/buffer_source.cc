@@ -21,6 +21,7 @@ class HostBlock final : public Block {
     return check_pattern(buffer_.span().subspan(offset, bytes), pattern_offset, pattern);
   }
   void read(std::uint64_t offset, void* to, std::uint64_t bytes) override { std::memcpy(to, buffer_.data() + offset, bytes); }
+  void write(std::uint64_t offset, const void* from, std::uint64_t bytes) override { std::memcpy(buffer_.data() + offset, from, bytes); }
   std::string placement() const override { return buffer_.placement(); }
 
  private:

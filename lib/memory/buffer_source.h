@@ -33,6 +33,8 @@ class Block {
   virtual PatternCheck check(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pattern_offset, Pattern pattern) = 0;
   /// Copies out a few bytes, for tallies and atomics; throws Error.
   virtual void read(std::uint64_t offset, void* to, std::uint64_t bytes) = 0;
+  /// Copies in a few bytes, for tallies; throws Error.
+  virtual void write(std::uint64_t offset, const void* from, std::uint64_t bytes) = 0;
   /// In effect: "4 KiB pages, bound to NUMA node 1".
   virtual std::string placement() const = 0;
 };

@@ -12,7 +12,7 @@ struct QpInfo {
   std::uint32_t qp_number = 0;      ///< 24 bits
   std::uint32_t psn = 0;            ///< 24 bits
   std::uint64_t remote_address = 0; ///< first byte of this QP's share of the memory region
-  std::uint64_t remote_bytes = 0;
+  std::uint64_t remote_bytes = 0;   ///< of it that messages land in; what is read from may be several times as long
   std::uint32_t rkey = 0;
   bool operator==(const QpInfo&) const = default;
 };

@@ -58,10 +58,16 @@ class EnginePair {
  private:
   void carry_messages() {
     while (!over_) {
-      if (client_control.active_done) server_control.peer_done = true;
-      if (server_control.active_done) client_control.peer_done = true;
+      pass_on(client_control, server_control);
+      pass_on(server_control, client_control);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+  }
+
+  static void pass_on(const bench::RunControl& from, bench::RunControl& to) {
+    if (!from.active_done || to.peer_done) return;
+    to.peer_completed = from.completed;
+    to.peer_done = true;
   }
 
   plan::Plan plan_;

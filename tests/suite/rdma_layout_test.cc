@@ -38,8 +38,12 @@ TEST(Layout, ReadsAreInitiatedByTheSideThatReceives) {
 
 TEST(Layout, TheDefaultMessageCoversTheWorkingSet) {
   Group g = lay_out(plan_of(Operation::write, 65536, 1, 128, 1, 4), 256ULL << 20, 4096).front();
-  EXPECT_EQ(g.ring, 4096U);
-  EXPECT_EQ(g.slots_per_lane * g.stride, 256ULL << 20);
+  // 4096 messages of 64 KiB; 1365 slots in 3 versions, rounded down to whole signals.
+  EXPECT_EQ(g.versions, 3U);
+  EXPECT_EQ(g.used_slots, 1364U);
+  EXPECT_EQ(g.ring, 4092U);
+  EXPECT_EQ(g.buffer_bytes(Use::source), 4096U + (4092ULL << 16));
+  EXPECT_EQ(g.buffer_bytes(Use::target), 4096U + (1364ULL << 16));
   EXPECT_EQ(g.slots_offset(), 4096U);  // one line of 64 bytes for its tally, on a page of its own
 }
 
@@ -115,8 +119,8 @@ TEST(Layout, KeepsEveryRuleTheLoopsRelyOn) {
           SCOPED_TRACE(testing::Message() << bytes << " B, " << qps << " QPs, " << depth << '/' << batch << '/' << signal << ", " << set);
           EXPECT_EQ(g.ring % static_cast<std::uint32_t>(batch), 0U);
           EXPECT_EQ(g.ring % static_cast<std::uint32_t>(signal), 0U);
-          EXPECT_EQ(g.ring % g.used_slots, 0U);
-          EXPECT_EQ(g.recv_ring % g.used_slots, 0U);
+          EXPECT_EQ(g.ring % g.source_slots(), 0U);
+          EXPECT_EQ(g.recv_ring % g.source_slots(), 0U);
           EXPECT_EQ(g.recv_ring % g.recv_batch, 0U);
           EXPECT_EQ(g.recv_depth % g.recv_batch, 0U);
           EXPECT_GE(g.recv_depth, 1U);
@@ -124,9 +128,12 @@ TEST(Layout, KeepsEveryRuleTheLoopsRelyOn) {
           EXPECT_GE(g.stride, bytes);
           EXPECT_EQ(g.stride % 64, 0U);
           EXPECT_EQ(g.slots % g.slots_per_lane, 0U);
-          for (std::uint32_t lane : {0U, g.lanes - 1}) EXPECT_LE(g.lane_offset(lane) + g.used_slots * g.stride, g.buffer_bytes());
+          for (std::uint32_t lane : {0U, g.lanes - 1}) {
+            EXPECT_LE(g.lane_offset(Use::target, lane) + g.used_slots * g.stride, g.buffer_bytes(Use::target));
+            EXPECT_LE(g.lane_offset(Use::source, lane) + g.source_slots() * g.stride, g.buffer_bytes(Use::source));
+          }
           // Slots take what was allowed, or one region where even that is too small.
-          EXPECT_LE(g.slots * g.stride, std::max<std::uint64_t>({set, g.slots_per_lane * g.stride, bytes + 64}));
+          EXPECT_LE(g.slots * g.stride * g.most_versions, std::max<std::uint64_t>({set, g.slots_per_lane * g.stride * g.most_versions, bytes + 64}));
         }
 }
 
@@ -150,7 +157,7 @@ TEST(Layout, LanesThatShareSlotsShareTheirPayload) {
   ASSERT_LT(sharing.regions(), 8U);
   for (std::uint32_t a = 0; a < 8; ++a)
     for (std::uint32_t b = 0; b < 8; ++b)
-      if (sharing.lane_offset(a) == sharing.lane_offset(b)) {
+      if (sharing.lane_offset(Use::target, a) == sharing.lane_offset(Use::target, b)) {
         EXPECT_EQ(sharing.pattern_offset(a, 0), sharing.pattern_offset(b, 0));
       }
   // And where only the peer shares: 4 regions there, 6 here, so lanes equal modulo 2 may meet.
@@ -177,8 +184,36 @@ TEST(Layout, LoadStandsBesideTheLatency) {
   EXPECT_TRUE(groups[1].load);
 }
 
-TEST(Layout, CompareSwapRingsAreEven) {
-  EXPECT_EQ(lay_out(plan_of(Operation::compare_swap, 8, 1, 9, 3, 3), 1 << 20, 512).front().ring % 2, 0U);
+/// Where it cannot be known whose message was the last in a slot, or no memory is left for more, all are alike.
+TEST(Layout, ASlotHasAsManyVersionsAsCanBeTold) {
+  auto versions = [](Operation op, std::uint64_t bytes, int qps, std::optional<std::uint64_t> chosen) {
+    plan::Plan p = plan_of(op, bytes, qps, 12, 1, 1);
+    p.working_set_bytes = chosen;
+    return lay_out(p, chosen.value_or(32ULL << 20), 512).front().versions;
+  };
+  for (Operation op : {Operation::write, Operation::write_imm, Operation::send, Operation::read, Operation::compare_swap, Operation::fetch_add})
+    EXPECT_EQ(versions(op, 8, 1, std::nullopt), 3U) << plan::name_of(op);
+  EXPECT_EQ(versions(Operation::write, 1 << 20, 1, 8 << 20), 3U);
+  EXPECT_EQ(versions(Operation::write, 1 << 20, 1, 2 << 20), 2U);
+  EXPECT_EQ(versions(Operation::write, 1 << 20, 1, 1 << 20), 1U);
+  EXPECT_EQ(versions(Operation::write, 1 << 20, 4, 16 << 20), 3U);
+  EXPECT_EQ(versions(Operation::write, 8 << 20, 8, std::nullopt), 1U);  // four MiB for each of eight QPs
+  Group apart = lay_out(plan_of(Operation::write, 65536, 4, 12, 1, 1), 32ULL << 20, 512).front();
+  ASSERT_EQ(apart.versions, 3U);
+  apart.agree(apart.slots_per_lane, 2);  // four QPs share two regions over there
+  EXPECT_EQ(apart.versions, 1U);
+  EXPECT_EQ(apart.ring % apart.used_slots, 0U);
+  plan::Plan each = plan_of(Operation::send, 64, 1, 12, 1, 1);
+  each.verify_each = true;
+  EXPECT_EQ(lay_out(each, 1 << 20, 512).front().versions, 1U);  // a checked slot is spoilt instead
+}
+
+TEST(Layout, MessagesThatFollowEachOtherInASlotDiffer) {
+  Group g = lay_out(plan_of(Operation::write, 1000, 2, 12, 3, 4), 1 << 20, 512).front();
+  std::set<std::uint64_t> offsets;
+  for (std::uint32_t lane : {0U, 1U})
+    for (std::uint32_t k = 0; k < g.source_slots(); ++k) EXPECT_TRUE(offsets.insert(g.pattern_offset(lane, k)).second) << k;
+  EXPECT_EQ(g.source_slots(), 3 * g.used_slots);
 }
 
 TEST(Layout, ALatencyTakesWhatTheDeviceHolds) {

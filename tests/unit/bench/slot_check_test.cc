@@ -16,12 +16,12 @@ class SlotChecks : public testing::Test {
     layout.slots_per_lane = layout.used_slots = 4;
     layout.slots = 12;
     layout.contents = 3;
-    block.resize(layout.buffer_bytes());
+    block.resize(layout.buffer_bytes(Use::target));
   }
   SlotCheck make(bool late = false) {
     return SlotCheck({.block = block.data(), .layout = layout, .pattern = pattern, .bytes = 100, .may_land_late = late});
   }
-  std::uint64_t offset(std::uint32_t lane, std::uint32_t slot) const { return layout.lane_offset(lane) + slot * layout.stride; }
+  std::uint64_t offset(std::uint32_t lane, std::uint32_t slot) const { return layout.lane_offset(Use::target, lane) + slot * layout.stride; }
   void arrive(std::uint32_t lane, std::uint32_t slot) {
     memory::fill_pattern({block.data() + offset(lane, slot), 100}, layout.pattern_offset(lane, slot), pattern);
   }
@@ -61,8 +61,36 @@ TEST_F(SlotChecks, FindsAMessageThatBroughtNothing) {
   arrive(0, 1);
   check.check(0, 1);
   check.check(0, 1);  // said to have arrived again, but nothing was written
-  EXPECT_EQ(check.found().mismatched_bytes, 1U);
+  EXPECT_EQ(check.found().mismatched_bytes, 2U);  // its first byte and its last
   EXPECT_EQ(check.found().first_offset, offset(0, 1));
+}
+
+TEST_F(SlotChecks, FindsAMessageOfWhichOnePacketIsMissing) {
+  layout.message_bytes = 1000;
+  layout.stride = 1024;
+  block.resize(layout.buffer_bytes(Use::target));
+  const memory::Pattern data{.seed = 78};
+  // 256 bytes is the smallest path MTU: packets of 256, 256, 256 and 232 bytes.
+  for (std::uint64_t missing : {0U, 256U, 512U, 768U}) {
+    SlotCheck check({.block = block.data(), .layout = layout, .pattern = data, .bytes = 1000, .may_land_late = false});
+    const std::span<std::byte> slot(block.data() + offset(1, 2), 1000);
+    memory::fill_pattern(slot, layout.pattern_offset(1, 2), data);
+    check.check(1, 2);
+    std::vector<std::byte> left(slot.begin() + static_cast<std::ptrdiff_t>(missing), slot.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(missing + 256, 1000)));
+    memory::fill_pattern(slot, layout.pattern_offset(1, 2), data);  // the next message, but for the missing packet
+    std::copy(left.begin(), left.end(), slot.begin() + static_cast<std::ptrdiff_t>(missing));
+    check.check(1, 2);
+    EXPECT_GE(check.found().mismatched_bytes, 1U) << missing;
+    EXPECT_EQ(check.found().first_offset, offset(1, 2) + missing);
+  }
+}
+
+TEST_F(SlotChecks, AMessageOfOneByteIsSpoiltOnce) {
+  SlotCheck check({.block = block.data(), .layout = layout, .pattern = pattern, .bytes = 1, .may_land_late = false});
+  arrive(0, 1);
+  check.check(0, 1);
+  check.check(0, 1);
+  EXPECT_EQ(check.found().mismatched_bytes, 1U);
 }
 
 TEST_F(SlotChecks, AByteThatStaysWrongIsWrongHoweverLongItIsWaitedFor) {

@@ -49,6 +49,13 @@ std::string refusal_with(const std::string& field, const json& value) {
   return error.what();
 }
 
+TEST(DoneJson, ComesBackAsItWasAndAnEmptyBodyCountsNothing) {
+  for (const Done& done : {Done{}, Done{{0}}, Done{{5000, 4999, 1ULL << 53}}}) EXPECT_EQ(done_from_json(to_json(done)), done);
+  EXPECT_EQ(done_from_json(""), Done{});
+  for (const char* bad : {R"({})", R"({"completed":7})", R"({"completed":[7]})", R"({"completed":[[-1]]})", R"({"completed":[[9007199254740993]]})"})
+    EXPECT_EQ(thrown_by([&] { done_from_json(bad); }).kind(), ErrorKind::peer) << bad;
+}
+
 TEST(OfferJson, ComesBackAsItWas) {
   EXPECT_EQ(offer_from_json(offer_to_json(full_offer())), full_offer());
   EXPECT_EQ(offer_from_json(offer_to_json(Offer{})), Offer{});

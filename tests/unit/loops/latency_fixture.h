@@ -18,6 +18,7 @@ class LatencyLoop : public testing::Test, public LoopFixture {
  protected:
   static LatencySettings settings() {
     LatencySettings s;
+    s.message_bytes = 8;
     s.ring = 5;
     s.receives = 3;
     s.iterations = 40;

@@ -40,6 +40,16 @@ TEST_F(LatencyLoop, PingByCompletionEndsOnFailures) {
     EXPECT_TRUE(outcome.fault.receiving);
   }
   {
+    FakeQueue shorter;
+    post_receives(shorter, s);
+    shorter.on_post = [&](std::uint64_t n) { shorter.arrive(0, n == 3 ? 7 : 8); };
+    LatencyOutcome outcome = ping_by_completion(shorter, s, flags(), clock, recorder, {});
+    EXPECT_EQ(outcome.fault.what, Failure::length);
+    EXPECT_EQ(outcome.fault.completion.bytes, 7U);
+    EXPECT_EQ(outcome.fault.message, 3U);
+    EXPECT_TRUE(outcome.fault.receiving);
+  }
+  {
     FakeQueue refused;
     post_receives(refused, s);
     refused.on_post = [&](std::uint64_t) { refused.arrive(0, 8); };

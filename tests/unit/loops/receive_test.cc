@@ -18,6 +18,7 @@ class ReceiveLoop : public testing::Test, public LoopFixture {
  protected:
   static ReceiveSettings settings() {
     ReceiveSettings s;
+    s.message_bytes = 8;
     s.ring = 8;
     s.depth = 12;
     s.post_batch = 4;
@@ -39,20 +40,20 @@ class ReceiveLoop : public testing::Test, public LoopFixture {
 
 TEST_F(ReceiveLoop, PostsTheDepthRoundTheRingThenRepostsInBatches) {
   FakeQueue queue;
-  for (int i = 0; i < 9; ++i) queue.arrive(0, 70);
+  for (int i = 0; i < 9; ++i) queue.arrive(0, 8);
   peer_done = true;
   ReceiveOutcome outcome = run_on(queue, settings());
   EXPECT_EQ(outcome.ending, Ending::finished);
   EXPECT_THAT(outcome.received, testing::ElementsAre(9U));
   // 12 of a ring of 8 are slots 0…7 and 0…3; the next is 4.
   EXPECT_THAT(queue.calls, testing::ElementsAre("recv 0:0+4", "recv 0:4+4", "recv 0:0+4", "recv 0:4+4", "recv 0:0+4"));
-  EXPECT_EQ(summary.bytes, 630U);
+  EXPECT_EQ(summary.bytes, 72U);
   EXPECT_EQ(summary.messages, 9U);
 }
 
 TEST_F(ReceiveLoop, ShowsEachMessageToTheCheckBeforeItsReceiveIsPostedAgain) {
   FakeQueue queue(2);
-  for (int i = 0; i < 6; ++i) queue.arrive(1, 70);
+  for (int i = 0; i < 6; ++i) queue.arrive(1, 8);
   peer_done = true;
   CheckRecorder check;
   std::vector<std::uint64_t> posts;
@@ -68,20 +69,36 @@ TEST_F(ReceiveLoop, ShowsEachMessageToTheCheckBeforeItsReceiveIsPostedAgain) {
 
 TEST_F(ReceiveLoop, CountsBytesByWhatArrived) {
   FakeQueue queue(2);
-  queue.arrive(0, 33);
-  queue.arrive(1, 44);
-  queue.arrive(1, 1);
+  for (std::uint32_t lane : {0U, 1U, 1U}) queue.arrive(lane, 26);
   peer_done = true;
-  ReceiveOutcome outcome = run_on(queue, settings());
+  ReceiveSettings s = settings();
+  s.message_bytes = 26;
+  ReceiveOutcome outcome = run_on(queue, s);
   EXPECT_THAT(outcome.received, testing::ElementsAre(1U, 2U));
   EXPECT_EQ(summary.bytes, 78U);
+}
+
+TEST_F(ReceiveLoop, AMessageOfAnotherLengthEndsIt) {
+  for (std::uint32_t bytes : {7U, 9U, 0U}) {
+    FakeQueue queue(2);
+    for (std::uint32_t lane : {1U, 0U, 1U}) queue.arrive(lane, 8);
+    queue.arrive(1, bytes);
+    ReceiveOutcome outcome = run_on(queue, settings());
+    EXPECT_EQ(outcome.ending, Ending::failed);
+    EXPECT_EQ(outcome.fault.what, Failure::length);
+    EXPECT_EQ(outcome.fault.completion.lane, 1U);
+    EXPECT_EQ(outcome.fault.completion.bytes, bytes);
+    EXPECT_EQ(outcome.fault.message, 3U);
+    EXPECT_TRUE(outcome.fault.receiving);
+    first_arrival = 0;
+  }
 }
 
 TEST_F(ReceiveLoop, TakesWhatIsLeftAfterThePeerHasEnded) {
   FakeQueue queue;
   queue.on_poll = [&](std::uint64_t poll) {
     if (poll == 70) peer_done = true;
-    if (poll == 100) queue.arrive(0, 5);  // seen by this side only after the flag
+    if (poll == 100) queue.arrive(0, 8);  // seen by this side only after the flag
   };
   EXPECT_THAT(run_on(queue, settings()).received, testing::ElementsAre(1U));
 }
@@ -166,14 +183,13 @@ TEST_F(ReceiveLoop, DuplexGoesOnReceivingAfterItsOwnSending) {
   post_first_receives(queue, s);
   WindowSender sender(queue, w, flags(), clock, {});
   WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
-  std::atomic<int> running{1};
-  std::atomic<bool> active_done{false};
+  bool sender_ended = false;
   queue.on_poll = [&](std::uint64_t) {
-    if (!active_done || peer_done) return;
-    for (int i = 0; i < 7; ++i) queue.arrive(0, 9);  // the peer is slower
+    if (!sender_ended || peer_done) return;
+    for (int i = 0; i < 7; ++i) queue.arrive(0, 8);  // the peer is slower
     peer_done = true;
   };
-  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), running, active_done);
+  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), [&] { sender_ended = true; });
   EXPECT_EQ(both.sent.ending, Ending::finished);
   EXPECT_EQ(both.received.ending, Ending::finished);
   EXPECT_EQ(both.received.received[0], 7U);
@@ -191,14 +207,13 @@ TEST_F(ReceiveLoop, DuplexWithEventsSleepsOnlyWhenBothQueuesAreEmpty) {
   post_first_receives(queue, s);
   WindowSender sender(queue, w, flags(), clock, {});
   WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
-  std::atomic<int> running{1};
-  std::atomic<bool> active_done{false};
+  bool sender_ended = false;
   // Polls of both in turn; each arrival comes with a poll of the send queue, so after the receive queue was last looked at.
   queue.on_poll = [&](std::uint64_t poll) {
-    if (poll % 6 == 1 && poll < 600) queue.arrive(0, 9);
+    if (poll % 6 == 1 && poll < 600) queue.arrive(0, 8);
     stop = poll > 600;
   };
-  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), running, active_done);
+  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), [&] { sender_ended = true; });
   EXPECT_EQ(both.received.received[0], 100U);
   EXPECT_GE(queue.waits, 1U);
   EXPECT_EQ(queue.waits_slept_through, 0U);
@@ -214,12 +229,11 @@ TEST_F(ReceiveLoop, DuplexEndsWhenItsSenderFails) {
   post_first_receives(queue, s);
   WindowSender sender(queue, w, flags(), clock, {});
   WindowReceiver receiver(queue, s, flags(), clock, {}, first_arrival);
-  std::atomic<int> running{1};
-  std::atomic<bool> active_done{false};
-  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), running, active_done);
+  bool sender_ended = false;
+  DuplexOutcome both = run_duplex(sender, receiver, clock.now(), [&] { sender_ended = true; });
   EXPECT_EQ(both.sent.fault.completion.status, 12U);
   EXPECT_EQ(both.received.ending, Ending::stopped);
-  EXPECT_TRUE(active_done);
+  EXPECT_TRUE(sender_ended);
 }
 
 }  // namespace
