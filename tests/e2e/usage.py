@@ -71,7 +71,7 @@ class Usage(RailgaugeTest):
         self.refused("tcp", "h", "--output", "/proc/x.json", says=["--output", "/proc/x.json"])
 
     def test_output_that_exists_is_kept(self):
-        path = self.here / "kept.json"
+        path = self.here / "kept.txt"
         path.write_text("mine")
         done = call("check", "--self", "--quick", "--no-rdma", "--output", path, cwd=self.here)
         self.assertEqual(done.returncode, 2)

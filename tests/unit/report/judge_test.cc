@@ -275,7 +275,7 @@ TEST(Judge, TakesAShortRunThatHasASeries) {
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
   m.throughput->steady.reset();  // three intervals of 100 ms
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::inconclusive);
-  m.plan.iterations = 0;  // `check --quick`, whose intervals of 20 ms were stretched by a busy CPU
+  m.plan.iterations.reset();  // `check --quick`, whose intervals of 20 ms were stretched by a busy CPU
   m.plan.duration = std::chrono::milliseconds(300);
   m.plan.interval = std::chrono::milliseconds(20);
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met);
