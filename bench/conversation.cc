@@ -143,12 +143,17 @@ void Conversation::work(const std::function<void()>& task, const std::function<v
 }
 
 bool Conversation::release(std::shared_ptr<void> held, Deadline patience) noexcept {
-  // Shared with a thread that may outlive this call.
-  const auto finished = std::make_shared<control::WakeEvent>();
-  std::thread worker([held = std::move(held), finished]() mutable {
-    held.reset();
-    finished->set();
-  });
+  std::shared_ptr<control::WakeEvent> finished;  // with a thread that may outlive this call
+  std::thread worker;
+  try {
+    finished = std::make_shared<control::WakeEvent>();
+    worker = std::thread([held = std::move(held), finished]() mutable {
+      held.reset();
+      finished->set();
+    });
+  } catch (const std::exception&) {
+    return true;  // no descriptor or no thread to be had: freed here, without a heartbeat
+  }
   const std::array<int, 1> fds{finished->fd()};
   try {
     while (!broken_ && !finished->is_set() && !patience.passed()) {

@@ -48,8 +48,8 @@ class Conversation {
 
   /// Frees what a measurement used: lets go of `held`, which nobody else may own, on a thread of its own and keeps the heart
   /// beating until that is done. Messages that arrive meanwhile wait for `expect`. False when it is not done by `patience`: some
-  /// driver holds it (rdma_rxe took 50 s in ibv_destroy_qp), and the thread is left alone with it. Never throws: that the
-  /// peer is lost shows in broken().
+  /// driver holds it (rdma_rxe took 50 s in ibv_destroy_qp), and the thread is left alone with it. Where no thread can be had it
+  /// is freed on the caller's, without a limit. Never throws: that the peer is lost shows in broken().
   bool release(std::shared_ptr<void> held, Deadline patience) noexcept;
 
   /// True once a failure of the peer has come out of expect() since the last forget_failure(): the peer has given up the

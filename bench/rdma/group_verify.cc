@@ -128,10 +128,10 @@ std::optional<results::Verification> RdmaGroup::damaged_mark(std::uint64_t round
 std::optional<results::Verification> RdmaGroup::verify(std::span<const std::uint64_t> counts, std::vector<std::string>& warnings) {
   if (check_) {
     results::Verification found = check_->found();
-    found.messages = counts.empty() ? *found.checked_messages : sum_of(counts);
-    if (auto damaged = damaged_mark(*found.messages)) {
+    if (!counts.empty()) found.messages = sum_of(counts);
+    if (auto damaged = damaged_mark(found.messages.value_or(*found.checked_messages))) {
       ++*found.checked_messages;
-      ++*found.messages;
+      if (found.messages) ++*found.messages;
       found.checked_bytes += damaged->checked_bytes;
       found.mismatched_bytes += damaged->mismatched_bytes;
       if (!found.first_offset) std::tie(found.first_offset, found.expected, found.found) = std::tie(damaged->first_offset, damaged->expected, damaged->found);

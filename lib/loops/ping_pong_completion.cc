@@ -13,12 +13,8 @@ using transport::Completion;
 /// message is under way.
 class ByCompletion {
  public:
-  struct Side {
-    nanoseconds limit;      ///< longest wait
-    bool until_peer_ends;
-  };
-  ByCompletion(const Side& side, transport::WorkQueue& queue, SendSide& sends, const LatencySettings& settings, Flags flags, const TickClock& clock)
-      : side_(side), queue_(queue), sends_(sends), settings_(settings), flags_(flags), clock_(clock), limit_ticks_(clock.ticks_of(side.limit)) {}
+  ByCompletion(const WaitRule& rule, transport::WorkQueue& queue, SendSide& sends, const LatencySettings& settings, Flags flags, const TickClock& clock)
+      : until_peer_ends_(rule.until_peer_ends), queue_(queue), sends_(sends), settings_(settings), flags_(flags), clock_(clock), limit_ticks_(clock.ticks_of(rule.limit)) {}
 
   Seen send(std::uint64_t) noexcept { return post_next(sends_, limit_ticks_, flags_, clock_); }
   bool tidy(bool received) noexcept { return (!received || repost()) && sends_.reap(); }
@@ -28,7 +24,7 @@ class ByCompletion {
       for (std::uint32_t i = 0; i < (settings_.events ? 1 : kEmptyPolls); ++i)
         if (int n = queue_.poll_recv(one_); n != 0) return check(n);
       if (!sends_.reap()) return Seen::fault;
-      if (const Seen seen = wait.look(sends_, true, side_.until_peer_ends); seen != Seen::yes) return seen;
+      if (const Seen seen = wait.look(sends_, true, until_peer_ends_); seen != Seen::yes) return seen;
       if (!settings_.events) continue;
       if (int n = poll_or_sleep(queue_, true, one_); n != 0) return check(n);
     }
@@ -57,7 +53,7 @@ class ByCompletion {
     return Seen::fault;
   }
 
-  const Side side_;
+  const bool until_peer_ends_;
   transport::WorkQueue& queue_;
   SendSide& sends_;
   const LatencySettings& settings_;

@@ -12,12 +12,8 @@ constexpr std::uint32_t kSpins = 1024;
 /// The mode of a write that the receiver sees in its memory.
 class ByMemory {
  public:
-  struct Side {
-    nanoseconds limit;      ///< longest wait
-    bool until_peer_ends;
-  };
-  ByMemory(const Side& side, Stamps stamps, SendSide& sends, const LatencySettings& settings, Flags flags, const TickClock& clock)
-      : side_(side), stamps_(stamps), sends_(sends), settings_(settings), flags_(flags), clock_(clock), limit_ticks_(clock.ticks_of(side.limit)) {}
+  ByMemory(const WaitRule& rule, Stamps stamps, SendSide& sends, const LatencySettings& settings, Flags flags, const TickClock& clock)
+      : until_peer_ends_(rule.until_peer_ends), stamps_(stamps), sends_(sends), settings_(settings), flags_(flags), clock_(clock), limit_ticks_(clock.ticks_of(rule.limit)) {}
 
   Seen send(std::uint64_t round) noexcept {
     stamps_.outgoing[offset_of(round)] = stamp_of(round);
@@ -38,7 +34,7 @@ class ByMemory {
         }
       }
       if (!sends_.reap()) return Seen::fault;
-      if (const Seen seen = wait.look(sends_, true, side_.until_peer_ends); seen != Seen::yes) return seen;
+      if (const Seen seen = wait.look(sends_, true, until_peer_ends_); seen != Seen::yes) return seen;
     }
   }
   std::uint32_t slot(std::uint64_t round) const noexcept { return slot_of(round); }
@@ -46,7 +42,7 @@ class ByMemory {
  private:
   std::ptrdiff_t offset_of(std::uint64_t round) const noexcept { return slot_of(round) * stamps_.stride; }
 
-  const Side side_;
+  const bool until_peer_ends_;
   const Stamps stamps_;
   SendSide& sends_;
   const LatencySettings& settings_;

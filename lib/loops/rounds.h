@@ -9,6 +9,12 @@
 ///   std::uint32_t slot(round)   where that has landed
 namespace railgauge::loops {
 
+/// How a mode waits: the asking and the answering side differ.
+struct WaitRule {
+  nanoseconds limit;      ///< longest wait
+  bool until_peer_ends;   ///< the answering side: the peer's end is its own
+};
+
 /// A wait's second look, after a round of empty polls: flags and clock.
 class Wait {
  public:

@@ -1,5 +1,7 @@
 #include "bench/conversation.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -127,6 +129,24 @@ TEST(Conversation, FreesAlsoWhenThePeerHasGone) {
   { control::Channel gone = std::move(talk.pair.client); }
   EXPECT_TRUE(talk.here.release(slow_to_free(milliseconds(50)), soon()));
   EXPECT_TRUE(talk.here.broken());
+}
+
+TEST(Conversation, FreesHereWhereNoDescriptorIsToBeHad) {
+  Talk talk;
+  std::atomic<bool> freed{false};
+  std::shared_ptr<void> held(new char, [&freed](char* p) {
+    delete p;
+    freed = true;
+  });
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool done = talk.here.release(std::move(held), soon());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(done);
+  EXPECT_TRUE(freed);
+  EXPECT_FALSE(talk.here.broken());
 }
 
 TEST(Conversation, GivesOutTheStepsOwnFailure) {
