@@ -131,6 +131,7 @@ TEST(Conversation, FreesAlsoWhenThePeerHasGone) {
   EXPECT_TRUE(talk.here.broken());
 }
 
+#ifndef __SANITIZE_ADDRESS__  // UBSan of the same build opens a pipe to look at an object and takes a refusal for a bad one
 TEST(Conversation, FreesHereWhereNoDescriptorIsToBeHad) {
   Talk talk;
   std::atomic<bool> freed{false};
@@ -148,6 +149,7 @@ TEST(Conversation, FreesHereWhereNoDescriptorIsToBeHad) {
   EXPECT_TRUE(freed);
   EXPECT_FALSE(talk.here.broken());
 }
+#endif
 
 TEST(Conversation, GivesOutTheStepsOwnFailure) {
   Talk talk;
