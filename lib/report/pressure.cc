@@ -55,7 +55,8 @@ constexpr double kPauseBits = 65535.0 * 512;
 constexpr double kTickBits = 32;
 /// "_events" counts seconds in which PCIe stalled for more than 30 % of the time.
 constexpr double kStalledShare = 0.30;
-/// After a notification a sender does not raise its rate for this long (DCQCN, default of rpg_time_reset in mlx5).
+/// After a notification a sender does not raise its rate for this long (DCQCN: rpg_time_reset). Uncertain: 300 us is the default known
+/// of mlx5; hosts set it, and newer firmware has other algorithms.
 constexpr double kSlowedSeconds = 300e-6;
 /// Own choice: a gap costs a round trip under load, after which what was in flight is sent again.
 constexpr double kRepeatSeconds = 100e-6;
