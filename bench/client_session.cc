@@ -154,7 +154,9 @@ void ClientSession::run(results::Measurement& m, const Used& p, Progress& progre
 void ClientSession::give_up(results::Measurement& m, const Error& error, const char* stage) {
   bool measured = !m.sides.empty();
   m.outcome = measured ? results::Outcome::partial : error.kind() == ErrorKind::unsupported ? results::Outcome::skipped : results::Outcome::failed;
-  m.reason = error.what();
+  // What the server said, and what is wrong with it, begins with its address.
+  const bool of_server = std::string_view(error.what()).starts_with(conversation_.peer());
+  m.reason = of_server ? error.what() : fmt::format("{}: {}", same_host() ? "the client" : local_.node.facts.hostname, error.what());
   m.error = results::ErrorInfo{name_of(error.kind()), error.code(), stage, "client", error.what()};
   if (measured) conclude(m);
   auto said = settle_with_server(error, stage);

@@ -22,11 +22,11 @@ bool one_host(const host::Snapshot& local, const host::Snapshot& peer, const std
   return local.hostname == peer.hostname && !local.hostname.empty() && local.hostname != "localhost";
 }
 
-std::optional<host::LinkLayer> link_layer_of(const Standpoint& at) {
+host::CommonGround common_ground_of(const Standpoint& at) {
   const plan::Placement& own = at.wish();
   const plan::Placement& others = at.side == Side::client ? at.plan.server : at.plan.client;
-  return host::common_link_layer(at.local, {.device = own.device, .port = own.port, .local_ip = at.local_address, .peer_link_layer = {}}, at.peer,
-                                 {.device = others.device, .port = others.port, .local_ip = at.peer_address, .peer_link_layer = {}});
+  return host::common_ground(at.local, {.device = own.device, .port = own.port, .local_ip = at.local_address, .common = {}}, at.peer,
+                                 {.device = others.device, .port = others.port, .local_ip = at.peer_address, .common = {}});
 }
 
 }  // namespace railgauge::bench

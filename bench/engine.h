@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "host/device_choice.h"
 #include "host/facts.h"
 #include "plan/plan.h"
 #include "results/record.h"
@@ -86,8 +87,8 @@ struct Standpoint {
 bool one_host(const host::Snapshot& local, const host::Snapshot& peer, const std::string& local_address, const std::string& peer_address);
 inline bool one_host(const Standpoint& at) { return one_host(at.local, at.peer, at.local_address, at.peer_address); }
 
-/// The link layer on which both hosts have a port, if that is known. Both sides decide alone, from the same facts.
-std::optional<host::LinkLayer> link_layer_of(const Standpoint& at);
+/// Where both hosts can meet. Both sides decide alone, from the same facts.
+host::CommonGround common_ground_of(const Standpoint& at);
 
 /// Opens this side of a verbs measurement (bench/rdma/engine.cc). Throws Error.
 std::unique_ptr<Engine> make_rdma_engine(const Standpoint& at);

@@ -54,11 +54,18 @@ bool has_all_figures(const Measurement& m) {
   return has_figure(m) && (m.plan.direction != plan::Direction::both || (counted(m.throughput) && counted(m.throughput_reverse)));
 }
 
+/// Whose words: the host, or the role where both are on one.
+std::string said_by(const Measurement& m, const std::string& role) {
+  const auto* side = side_of(m, role.c_str());
+  const bool one_host = m.sides.size() == 2 && m.sides[0].host == m.sides[1].host;
+  return side == nullptr || side->host.empty() || one_host ? "the " + role : side->host;
+}
+
 /// The error that counts, and what the other side says if that is something else: the cause may lie there.
 std::string words_of_both(const Measurement& m) {
-  std::string text = m.error->text;
+  std::string text = fmt::format("{}: {}", said_by(m, m.error->side), m.error->text);
   for (const auto& side : m.sides)
-    if (side.error && side.error->text != m.error->text) text += fmt::format("; the {} says: {}", side.role, side.error->text);
+    if (side.error && side.error->text != m.error->text) text += fmt::format("; {}: {}", said_by(m, side.role), side.error->text);
   return text;
 }
 

@@ -58,7 +58,7 @@ Nic nic_of(const Standpoint& at) {
     return netdev != nullptr ? nic_with(netdev->name, netdev->pci) : Nic{"tcp", "tcp"};
   }
   const auto choice = host::choose_device(
-      at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .peer_link_layer = link_layer_of(at)});
+      at.local, {.device = wish.device, .port = wish.port, .local_ip = at.local_address, .common = common_ground_of(at)});
   const auto* device = host::find_device(at.local, choice.device);
   if (device == nullptr) return {choice.device, choice.device};
   // A software device has no PCI address: it works through its interface. A simulated one does not.

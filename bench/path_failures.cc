@@ -13,6 +13,9 @@ constexpr int kRetryExceeded = 12;
 /// whose timeouts are long (9 s), both together would outlast `check --quick`.
 constexpr std::chrono::seconds kLongWait{5};
 
+/// Every path MTU of InfiniBand holds such a message in one packet (256 is the smallest).
+constexpr std::uint64_t kOnePacket = 256;
+
 bool is(const results::ErrorInfo& error, ErrorKind kind) { return error.kind == name_of(kind); }
 
 /// No connection, or none in time: that does not depend on the direction.
@@ -34,12 +37,13 @@ void PathFailures::note(const results::Measurement& tried) {
   const bool slow = tried.wall > tried.plan.warm_up + tried.plan.duration + kLongWait;
   broken_.push_back({.transport = tried.plan.transport,
                      .direction = whole || slow ? std::nullopt : std::optional(tried.plan.direction),
+                     .from_bytes = whole || slow || tried.plan.message_bytes <= kOnePacket ? 0 : kOnePacket + 1,
                      .cause = fmt::format("not tried: {} failed: {}", tried.plan.label, tried.reason)});
 }
 
 std::optional<std::string> PathFailures::why_not(const plan::Plan& plan) const {
   for (const auto& broken : broken_) {
-    if (broken.transport != plan.transport) continue;
+    if (broken.transport != plan.transport || plan.message_bytes < broken.from_bytes) continue;
     // What goes both ways needs each of them.
     if (!broken.direction || *broken.direction == plan.direction || plan.direction == plan::Direction::both) return broken.cause;
   }

@@ -7,7 +7,8 @@
 
 namespace railgauge::bench {
 
-/// Remembers which paths have failed, so that a check with many measurements does not wait for the same timeout in each.
+/// Remembers which paths have failed, so that a check with many measurements does not wait for the same timeout in each. Where
+/// messages of several packets failed, those of one are still tried: a path whose MTU is too small lets them pass.
 /// One thread.
 class PathFailures {
  public:
@@ -20,6 +21,7 @@ class PathFailures {
   struct Broken {
     plan::Transport transport;
     std::optional<plan::Direction> direction;   ///< nothing: none can work
+    std::uint64_t from_bytes;                   ///< smaller messages are worth a try
     std::string cause;
   };
   std::vector<Broken> broken_;

@@ -58,7 +58,7 @@ class RdmaEngine final : public Engine {
                 .local_address = at.local_address,
                 .peer_address = at.peer_address,
                 .same_host = one_host(at),
-                .peer_link_layer = link_layer_of(at)}),
+                .common = common_ground_of(at)}),
         device_(verbs::Device::open(place_.device())),
         domain_(device_) {
     place_.check(device_);

@@ -40,7 +40,7 @@ host::Gid gid_of(const transport::Offer& peer) {
 RdmaPlace::RdmaPlace(PlaceRequest request)
     : request_(std::move(request)), wish_(request_.side == Side::client ? request_.plan->client : request_.plan->server), placement_(wish_) {
   host::DeviceChoice choice = host::choose_device(
-      *request_.facts, {.device = wish_.device, .port = wish_.port, .local_ip = request_.local_address, .peer_link_layer = request_.peer_link_layer});
+      *request_.facts, {.device = wish_.device, .port = wish_.port, .local_ip = request_.local_address, .common = request_.common});
   placement_.device = choice.device;
   placement_.port = choice.port;
   note(choice.reason);

@@ -18,7 +18,7 @@ struct PlaceRequest {
   std::string local_address;                ///< this side's end of the control connection, numeric
   std::string peer_address;
   bool same_host = false;                   ///< the peer runs on this host too
-  std::optional<host::LinkLayer> peer_link_layer;   ///< on which the peer can be met, if known
+  host::CommonGround common;                ///< with the peer
 };
 
 /// Where one side of an RDMA measurement runs on its host: device, port, GID, CPUs, NUMA node, and a sentence for each choice.

@@ -1,7 +1,10 @@
 #include "control/channel.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
@@ -25,6 +28,18 @@ const Key& outgoing(const Session& session) {
 }
 const Key& incoming(const Session& session) {
   return session.role == Role::client ? session.keys.server_to_client : session.keys.client_to_server;
+}
+
+/// Of a peer that could close the connection, so that its packets arrive: where what was sent to it is not acknowledged although it
+/// was sent again, the path may drop large packets only (field cases F37 and F38, over TCP). Empty else.
+std::string unacknowledged_text(int fd) {
+  constexpr int kPingHeaders = 28;  // IPv4 20 bytes, ICMP 8
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_retransmits == 0 || info.tcpi_unacked == 0) return {};
+  return fmt::format("; what this side sent was never acknowledged: does the path drop packets as large as its MTU of {} while small ones pass? Compare the "
+                     "MTUs of both interfaces and of the switches (`ping -M do -s {} HOST`)",
+                     info.tcpi_pmtu, static_cast<int>(info.tcpi_pmtu) - kPingHeaders);
 }
 
 }  // namespace
@@ -112,7 +127,8 @@ bool Channel::read_some(std::string_view step) {
   IoResult got = receive_some(fd_.get(), room);
   if (got.end == IoEnd::would_block) return false;
   if (got.end == IoEnd::closed) {
-    fail(ErrorKind::peer, step, reader_.in_the_middle() ? "closed the connection in the middle of a message" : "closed the connection");
+    fail(ErrorKind::peer, step, reader_.in_the_middle() ? "closed the connection in the middle of a message" : "closed the connection",
+         unacknowledged_text(fd_.get()));
   }
   if (got.end == IoEnd::failed) fail(ErrorKind::peer, step, fmt::format("is lost: {}", errno_text(got.error)));
   reader_.append(std::span(room).first(got.bytes));
@@ -144,8 +160,8 @@ void Channel::explain_broken_send(std::string_view step, int error) {
   fail(ErrorKind::peer, step, closed ? "closed the connection" : fmt::format("is lost: {}", errno_text(error)));
 }
 
-void Channel::fail(ErrorKind kind, std::string_view step, std::string_view what) const {
-  throw Error(kind, fmt::format("{} {} while {}", peer_, what, step));
+void Channel::fail(ErrorKind kind, std::string_view step, std::string_view what, std::string_view more) const {
+  throw Error(kind, fmt::format("{} {} while {}{}", peer_, what, step, more));
 }
 
 bool ends_conversation(MessageType type) noexcept {

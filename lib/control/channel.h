@@ -68,7 +68,7 @@ class Channel {
   void flush(std::string_view step);
   void read_ahead(std::string_view step);
   [[noreturn]] void explain_broken_send(std::string_view step, int error);
-  [[noreturn]] void fail(ErrorKind kind, std::string_view step, std::string_view what) const;
+  [[noreturn]] void fail(ErrorKind kind, std::string_view step, std::string_view what, std::string_view more = {}) const;
 
   UniqueFd fd_;
   std::string peer_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "host/inactive_port.h"
 #include "host/snapshot.h"
 
 namespace railgauge::host {
@@ -17,8 +18,6 @@ struct Candidate {
   const RdmaPort* port;
   std::string name() const { return fmt::format("{} port {}", device->name, port->port); }
 };
-
-bool is_active(const RdmaPort& port) { return port.state && *port.state == "ACTIVE"; }
 
 std::string list_devices(const Snapshot& snapshot) {
   std::string text;
@@ -103,25 +102,87 @@ std::optional<Preference> best_port(const std::vector<Candidate>& ports, LinkLay
   return best;
 }
 
-/// The link layer of the port whose interface carries the control connection.
-std::optional<LinkLayer> layer_of_address(const Snapshot& snapshot, const std::vector<Candidate>& ports, const std::string& ip) {
-  if (ip.empty()) return std::nullopt;
-  for (const Candidate& c : ports)
-    if (carries_address(snapshot, c, ip)) return c.port->link_layer;
-  return std::nullopt;
+/// The port whose interface carries the control connection.
+const Candidate* carrier_of(const Snapshot& snapshot, const std::vector<Candidate>& ports, const std::string& ip) {
+  if (ip.empty()) return nullptr;
+  auto carries = [&](const Candidate& c) { return carries_address(snapshot, c, ip); };
+  auto found = std::find_if(ports.begin(), ports.end(), carries);
+  return found == ports.end() ? nullptr : &*found;
+}
+
+/// The networks in which a RoCE port has an address that reaches further than its link.
+std::vector<Subnet> subnets_of(const Snapshot& snapshot, const Candidate& c) {
+  static const std::optional<Subnet> kLinkLocal = subnet_of("fe80::1/64");
+  std::vector<Subnet> found;
+  for (const Gid& gid : c.port->gids) {
+    auto subnet = gid.ip ? subnet_of_own_ip(*gid.ip, snapshot.netdevs) : std::nullopt;
+    if (subnet && subnet != kLinkLocal) found.push_back(*subnet);
+  }
+  return found;
+}
+
+/// The usable ports of one host that may meet the other's: the one that carries the control connection, else all.
+struct Ports {
+  const Snapshot& snapshot;
+  std::vector<Candidate> all;
+  const Candidate* carrier;
+  Ports(const Snapshot& of, const DeviceWish& wish) : snapshot(of), all(usable(of, wish)), carrier(carrier_of(of, all, wish.local_ip)) {}
+  std::vector<Candidate> that_meet() const { return carrier != nullptr ? std::vector<Candidate>{*carrier} : all; }
+};
+
+std::optional<LinkLayer> common_link_layer(const Ports& one, const Ports& other) {
+  if (one.carrier && other.carrier && one.carrier->port->link_layer == other.carrier->port->link_layer) return one.carrier->port->link_layer;
+  std::optional<LinkLayer> best;
+  std::optional<Preference> of_best;
+  for (LinkLayer layer : {LinkLayer::infiniband, LinkLayer::ethernet}) {
+    auto here = best_port(one.all, layer);
+    auto there = best_port(other.all, layer);
+    if (!here || !there) continue;
+    Preference slower = std::min(*here, *there);
+    if (of_best && slower <= *of_best) continue;
+    best = layer;
+    of_best = slower;
+  }
+  return best;
+}
+
+/// The network in which the faster pair of ports meets; of equals the lowest, so that both hosts, deciding alone, agree.
+std::optional<Subnet> common_subnet(const Ports& one, const Ports& other) {
+  std::optional<Subnet> best;
+  std::optional<Preference> of_best;
+  for (const Candidate& here : one.that_meet())
+    for (const Candidate& there : other.that_meet()) {
+      const Preference slower = std::min(preference(here), preference(there));
+      const std::vector<Subnet> theirs = subnets_of(other.snapshot, there);
+      for (const Subnet& subnet : subnets_of(one.snapshot, here)) {
+        if (std::find(theirs.begin(), theirs.end(), subnet) == theirs.end()) continue;
+        if (of_best && (slower < *of_best || (slower == *of_best && !(subnet < *best)))) continue;
+        best = subnet;
+        of_best = slower;
+      }
+    }
+  return best;
 }
 
 std::string rate_words(const RdmaPort& port) { return port.rate_text ? *port.rate_text : "rate unknown"; }
 
-DeviceChoice fastest(std::vector<Candidate> active, const DeviceWish& wish) {
+/// Drops the ports that `keep` refuses, unless it refuses all; true if some are left that it keeps.
+template <typename Keep>
+bool narrow(std::vector<Candidate>& ports, Keep keep) {
+  if (std::none_of(ports.begin(), ports.end(), keep)) return false;
+  ports.erase(std::remove_if(ports.begin(), ports.end(), [&](const Candidate& c) { return !keep(c); }), ports.end());
+  return true;
+}
+
+DeviceChoice fastest(const Snapshot& snapshot, std::vector<Candidate> active, const CommonGround& common) {
   std::string of = "ACTIVE ports";
-  if (wish.peer_link_layer && *wish.peer_link_layer != LinkLayer::unknown) {
-    auto other = [&](const Candidate& c) { return c.port->link_layer != *wish.peer_link_layer; };
-    if (!std::all_of(active.begin(), active.end(), other)) {
-      active.erase(std::remove_if(active.begin(), active.end(), other), active.end());
-      of = fmt::format("ACTIVE {} ports, which the peer has too", name_of(*wish.peer_link_layer));
-    }
-  }
+  if (common.link_layer && *common.link_layer != LinkLayer::unknown && narrow(active, [&](const Candidate& c) { return c.port->link_layer == *common.link_layer; }))
+    of = fmt::format("ACTIVE {} ports, which the peer has too", name_of(*common.link_layer));
+  auto lies_in_it = [&](const Candidate& c) {
+    const std::vector<Subnet> own = subnets_of(snapshot, c);
+    return std::find(own.begin(), own.end(), *common.subnet) != own.end();
+  };
+  if (common.subnet && narrow(active, lies_in_it)) of = fmt::format("ACTIVE ports in {}, where the peer has one too", text_of(*common.subnet));
   auto slower = [](const Candidate& a, const Candidate& b) { return preference(a) < preference(b); };
   const Candidate& best = *std::max_element(active.begin(), active.end(), slower);
   auto equals = std::count_if(active.begin(), active.end(), [&](const Candidate& c) { return preference(c) == preference(best); });
@@ -132,63 +193,14 @@ DeviceChoice fastest(std::vector<Candidate> active, const DeviceWish& wish) {
   return {best.device->name, best.port->port, reason};
 }
 
-/// A port, and where it is.
-struct Located {
-  const std::string& hostname;
-  const RdmaDevice& device;
-  const RdmaPort& port;
-  std::string host() const { return hostname.empty() ? "its host" : hostname; }
-};
-
-/// What switches a port on: an Ethernet port follows its interface, an InfiniBand port has none that must be up.
-std::string switch_on(const Located& at) {
-  if (at.port.link_layer == LinkLayer::infiniband)
-    return fmt::format("`mlxlink -d {} -a UP`, or `ibportstate -C {} -P {} -D 0 {} enable`", at.device.name, at.device.name, at.port.port, at.port.port);
-  return fmt::format("`ip link set {} up`", at.device.netdevs.empty() ? "IF" : at.device.netdevs.front());
-}
-
-/// The hints of host-facts.md 2.1. Disabled is this end, Polling the cable or the other end (field case F79).
-std::string hint_for(const Located& at, const std::string& state, const std::string& physical) {
-  bool infiniband = at.port.link_layer == LinkLayer::infiniband;
-  if (physical == "Polling")
-    return fmt::format("no signal reaches {}: check the cable, the far port, breakout or split, speed and FEC", at.host());
-  if (physical == "Disabled") return fmt::format("switched off on {}, there: {}", at.host(), switch_on(at));
-  if (infiniband && (state == "INIT" || state == "ARMED" || physical == "LinkUp"))
-    return "no subnet manager has configured this port: start opensm or UFM";
-  if (state == "INIT" || state == "ARMED") return fmt::format("the interface is not up yet, on {}: {}", at.host(), switch_on(at));
-  if (physical == "LinkUp") return fmt::format("the link is up, the port is not, on {}: {}", at.host(), switch_on(at));
-  if (physical == "PortConfigurationTraining" || physical == "LinkErrorRecovery")
-    return "the link does not finish training: reseat or replace the cable";
-  return fmt::format("see dmesg on {}", at.host());
-}
-
 }  // namespace
 
-std::string why_not_active(const std::string& hostname, const RdmaDevice& device, const RdmaPort& port) {
-  if (is_active(port)) return {};
-  std::string state = port.state ? *port.state : "of unknown state (" + port.state.reason + ")";
-  std::string physical = port.physical_state ? *port.physical_state : "unknown (" + port.physical_state.reason + ")";
-  return fmt::format("{}, physical state {} ({})", state, physical, hint_for({hostname, device, port}, state, physical));
-}
-
-std::optional<LinkLayer> common_link_layer(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other,
-                                           const DeviceWish& wish_of_other) {
-  const std::vector<Candidate> ports = usable(one, wish_of_one);
-  const std::vector<Candidate> ports_of_other = usable(other, wish_of_other);
-  auto called = layer_of_address(one, ports, wish_of_one.local_ip);
-  if (called && called == layer_of_address(other, ports_of_other, wish_of_other.local_ip)) return called;
-  std::optional<LinkLayer> best;
-  std::optional<Preference> of_best;
-  for (LinkLayer layer : {LinkLayer::infiniband, LinkLayer::ethernet}) {
-    auto here = best_port(ports, layer);
-    auto there = best_port(ports_of_other, layer);
-    if (!here || !there) continue;
-    Preference slower = std::min(*here, *there);
-    if (of_best && slower <= *of_best) continue;
-    best = layer;
-    of_best = slower;
-  }
-  return best;
+CommonGround common_ground(const Snapshot& one, const DeviceWish& wish_of_one, const Snapshot& other, const DeviceWish& wish_of_other) {
+  const Ports here(one, wish_of_one);
+  const Ports there(other, wish_of_other);
+  CommonGround common{.link_layer = common_link_layer(here, there), .subnet = {}};
+  if (common.link_layer == LinkLayer::ethernet) common.subnet = common_subnet(here, there);
+  return common;
 }
 
 DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish) {
@@ -199,7 +211,7 @@ DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish) {
   }
   if (!wish.local_ip.empty()) {
     for (const Candidate& c : active) {
-      if (wish.peer_link_layer && c.port->link_layer != *wish.peer_link_layer) continue;
+      if (wish.common.link_layer && c.port->link_layer != *wish.common.link_layer) continue;
       if (carries_address(snapshot, c, wish.local_ip))
         return {c.device->name, c.port->port,
                 fmt::format("{} ({}): its interface carries the control connection ({})", c.name(), rate_words(*c.port), wish.local_ip)};
@@ -209,7 +221,7 @@ DeviceChoice choose_device(const Snapshot& snapshot, const DeviceWish& wish) {
     const Candidate& c = active.front();
     return {c.device->name, c.port->port, fmt::format("{} ({}): the only ACTIVE port", c.name(), rate_words(*c.port))};
   }
-  return fastest(std::move(active), wish);
+  return fastest(snapshot, std::move(active), wish.common);
 }
 
 }  // namespace railgauge::host

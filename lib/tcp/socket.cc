@@ -42,8 +42,21 @@ void set_blocking(int fd) {
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) throw system_error("fcntl O_NONBLOCK", errno);
 }
 
+/// The other side listens for data on a port of the kernel's choice.
+constexpr const char* kDataPorts = "data run over ports that the server's kernel chooses (`sysctl net.ipv4.ip_local_port_range` there)";
+
 Error connect_error(const Endpoint& peer, int error) {
-  return Error(ErrorKind::peer, fmt::format("connect {}: {}", peer.text(), errno_text(error)), error);
+  const bool rejected = error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == ECONNREFUSED;
+  return Error(ErrorKind::peer, fmt::format("connect {}: {}{}", peer.text(), errno_text(error), rejected ? fmt::format(": a firewall may reject it: {}", kDataPorts) : ""), error);
+}
+
+void await_connection(int fd, const Endpoint& peer, Deadline deadline, int cancel_fd) {
+  try {
+    wait_for(fd, POLLOUT, deadline, "connect " + peer.text(), cancel_fd);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::timeout) throw;
+    throw Error(ErrorKind::timeout, fmt::format("connect {}: no answer in the time allowed: a firewall may drop it: {}", peer.text(), kDataPorts), ETIMEDOUT);
+  }
 }
 
 }  // namespace
@@ -106,7 +119,7 @@ UniqueFd connect_to(const Endpoint& peer, const std::optional<Endpoint>& source,
   if (source && ::bind(fd.get(), as_sockaddr(source->storage), source->length) != 0) throw system_error("bind " + source->text(), errno);
   if (::connect(fd.get(), as_sockaddr(peer.storage), peer.length) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) throw connect_error(peer, errno);
-    wait_for(fd.get(), POLLOUT, deadline, "connect " + peer.text(), cancel_fd);
+    await_connection(fd.get(), peer, deadline, cancel_fd);
     int error = 0;
     socklen_t size = sizeof error;
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;

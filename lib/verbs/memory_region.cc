@@ -44,6 +44,10 @@ std::string limit_passed(const RegionRequest& request, int code) {
                        "unlimited\") or, for a service, with LimitMEMLOCK=infinity; or use a smaller --working-set",
                        format_size(*limit), *limit / 1024);
   if (!known) return {};
+  // Field case F27: no 1 KiB could be registered where the kernel had no contiguous memory to give to devices.
+  if (request.memory.bytes <= 65536)
+    return "so little memory is never the limit of a host: see CmaTotal in /proc/meminfo (0 where a kernel cannot give devices contiguous memory) and "
+           "dmesg, and try another kernel";
   return fmt::format("the memory of host or device is short, or its {} regions (max_mr) are in use, other programs' included: use a smaller "
                      "--working-set or fewer --threads, or end what else uses the device (`rdma resource show mr`)",
                      device.max_mr);

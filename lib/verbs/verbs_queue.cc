@@ -125,6 +125,15 @@ PostResult taken(const Wr* first, const Wr* refused, std::uint32_t count, int er
   return {refused != nullptr ? static_cast<std::uint32_t>(refused - first) : 0, error};
 }
 
+/// By the port that the QP is bound to; false where that cannot be told.
+bool runs_over_infiniband(ibv_qp* qp) noexcept {
+  ibv_qp_attr attributes{};
+  ibv_qp_init_attr unused{};
+  ibv_port_attr port{};
+  return errno_of_value(ibv_query_qp(qp, &attributes, IBV_QP_PORT, &unused)) == 0 &&
+         errno_of_value(ibv_query_port(qp->context, attributes.port_num, &port)) == 0 && port.link_layer != IBV_LINK_LAYER_ETHERNET;
+}
+
 }  // namespace
 
 VerbsQueue::VerbsQueue(const QueueRequest& request) : device_(*request.device), lanes_(request.lanes), completions_(kPollChunk) {
@@ -225,9 +234,9 @@ void VerbsQueue::drain_channel() noexcept {
 }
 
 std::string VerbsQueue::describe(const Completion& completion) const {
-  const ibv_qp* qp = completion.lane < lanes_.size() ? lanes_[completion.lane].qp.get() : nullptr;
+  ibv_qp* qp = completion.lane < lanes_.size() ? lanes_[completion.lane].qp.get() : nullptr;
   return fmt::format("completion status {} ({}), vendor error {:#x}, QP {:#x}, request {}: {}", status_name(completion.status), completion.status,
-                     completion.vendor_error, qp != nullptr ? qp->qp_num : 0, completion.slot, status_hint(completion.status, device_.software()));
+                     completion.vendor_error, qp != nullptr ? qp->qp_num : 0, completion.slot, status_hint(completion.status, {.software = device_.software(), .infiniband = qp != nullptr && runs_over_infiniband(qp)}));
 }
 
 }  // namespace railgauge::verbs

@@ -105,7 +105,13 @@ TEST(Conclude, AFigureBesideAnErrorIsPartial) {
   m.sides[1].error = results::ErrorInfo{"verbs", 12, "run", "server", "RETRY_EXC_ERR (12)"};
   conclude(m);
   EXPECT_EQ(m.outcome, Outcome::partial);
-  EXPECT_EQ(m.reason, "RETRY_EXC_ERR (12)");
+  EXPECT_EQ(m.reason, "the server: RETRY_EXC_ERR (12)");
+  m.reason.clear();
+  m.sides[0].host = "node-a";
+  m.sides[1].host = "node-b";
+  m.sides[0].error = results::ErrorInfo{.kind = "timeout", .code = 0, .stage = "run", .side = "client", .text = "nothing arrived"};
+  conclude(m);
+  EXPECT_EQ(m.reason, "node-b: RETRY_EXC_ERR (12); node-a: nothing arrived");  // field cases F12, F61: look at that node only
   ASSERT_TRUE(m.error);
   EXPECT_EQ(m.error->side, "server");
 }

@@ -53,6 +53,22 @@ TEST(PathFailures, OneSilentDirectionLeavesTheOther) {
   EXPECT_EQ(closed_after(cut), "tb");
 }
 
+// Field cases F37 and F38: a switch whose MTU is smaller lets messages of one packet pass.
+TEST(PathFailures, AMessageOfOnePacketIsStillTried) {
+  auto large = failed(Direction::to, "run", ErrorKind::verbs, 12);
+  large.plan.message_bytes = 65536;
+  plan::Plan small = plan_of(Transport::rdma, Direction::to);
+  small.message_bytes = 8;
+  PathFailures failures;
+  failures.note(large);
+  EXPECT_TRUE(failures.why_not(large.plan));
+  EXPECT_FALSE(failures.why_not(small));
+  auto also_small = failed(Direction::to, "run", ErrorKind::verbs, 12);
+  also_small.plan.message_bytes = 8;
+  failures.note(also_small);
+  EXPECT_TRUE(failures.why_not(small));
+}
+
 TEST(PathFailures, WithoutAConnectionNothingIsTried) {
   EXPECT_EQ(closed_after(failed(Direction::to, "connect", ErrorKind::system, ECONNREFUSED)), "tfb");
   EXPECT_EQ(closed_after(failed(Direction::from, "prepare", ErrorKind::timeout)), "tfb");

@@ -20,16 +20,18 @@ TEST(Status, NamesWhatTheManualNames) {
 }
 
 TEST(Status, HintsAtWhatAUserCanLookAt) {
-  EXPECT_EQ(status_hint(0, false), "");
-  EXPECT_THAT(status_hint(12, false), testing::HasSubstr("4791"));
-  EXPECT_THAT(status_hint(10, false), testing::HasSubstr("rkey"));
-  EXPECT_THAT(status_hint(99, false), testing::Not(testing::IsEmpty()));
-  for (std::uint32_t status = 1; status <= IBV_WC_GENERAL_ERR; ++status) EXPECT_FALSE(status_hint(status, false).empty()) << status;
+  EXPECT_EQ(status_hint(0, {}), "");
+  EXPECT_THAT(status_hint(12, {}), testing::HasSubstr("4791"));
+  EXPECT_THAT(status_hint(12, {.infiniband = true}), testing::AllOf(testing::HasSubstr("P_Keys"), testing::Not(testing::HasSubstr("4791"))));  // field case F59
+  EXPECT_THAT(status_hint(1, {}), testing::HasSubstr("different path MTUs"));  // F38
+  EXPECT_THAT(status_hint(10, {}), testing::HasSubstr("rkey"));
+  EXPECT_THAT(status_hint(99, {}), testing::Not(testing::IsEmpty()));
+  for (std::uint32_t status = 1; status <= IBV_WC_GENERAL_ERR; ++status) EXPECT_FALSE(status_hint(status, {}).empty()) << status;
 }
 
 TEST(Status, SoftRoceMeansOtherThingsByThreeOfThem) {
-  for (std::uint32_t status : {2U, 5U, 11U}) EXPECT_NE(status_hint(status, true), status_hint(status, false)) << status;
-  EXPECT_EQ(status_hint(10, true), status_hint(10, false));
+  for (std::uint32_t status : {2U, 5U, 11U}) EXPECT_NE(status_hint(status, {.software = true}), status_hint(status, {})) << status;
+  EXPECT_EQ(status_hint(10, {.software = true}), status_hint(10, {}));
 }
 
 }  // namespace
