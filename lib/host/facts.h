@@ -23,7 +23,7 @@ struct Fact {
   bool operator==(const Fact&) const = default;
 };
 
-/// A PCI function on the way from a NIC to its root port, or the NIC itself.
+/// A PCI function on the way from a NIC or GPU to its root port, or the device itself.
 struct PciLink {
   std::string address;                  ///< "0000:41:00.0"
   Fact<double> current_gt_per_s;        ///< per lane: 2.5, 5, 8, 16, 32, 64
@@ -33,7 +33,7 @@ struct PciLink {
   bool operator==(const PciLink&) const = default;
 };
 
-/// The PCIe facts of a NIC: its own link first, then each bridge up to the root port.
+/// The PCIe facts of a NIC or GPU: its own link first, then each bridge up to the root port.
 struct PciPath {
   Fact<std::string> id;                 ///< "15b3:1021", vendor and device
   std::optional<std::string> virtual_function;  ///< address of the VF when the NIC is one; `links` then start at its physical function
@@ -136,6 +136,50 @@ struct Netdev {
   bool operator==(const Netdev&) const = default;
 };
 
+/// How far apart two PCI devices are, nearest first; the classes of `nvidia-smi topo -m`. loc: functions of one device; pix: one
+/// PCIe switch between them; pxb: several; phb: they meet at a host bridge; node: between host bridges of one NUMA node; sys:
+/// between NUMA nodes; unknown: sysfs does not tell.
+enum class Distance { loc, pix, pxb, phb, node, sys, unknown };
+
+/// "LOC", "PIX", "PXB", "PHB", "NODE", "SYS", "unknown"
+const char* name_of(Distance) noexcept;
+
+/// From a GPU to one RDMA device.
+struct NicDistance {
+  std::string device;                   ///< RDMA device: "mlx5_0"
+  Distance distance = Distance::unknown;
+  std::optional<std::string> meet_at;   ///< the PCI bridge above both ("0000:3a:00.0"), else their host bridge ("pci0000:39")
+  std::string why;                      ///< one sentence
+  bool operator==(const NicDistance&) const = default;
+};
+
+/// One GPU, as far as sysfs knows it without a driver library.
+struct Gpu {
+  std::string address;                  ///< "0000:3b:00.0"
+  std::string vendor;                   ///< "NVIDIA", "AMD"
+  Fact<std::string> model;              ///< "NVIDIA H100 80GB HBM3", as NVIDIA's driver names it
+  Fact<std::string> driver;             ///< "nvidia"
+  Fact<int> numa_node;
+  Fact<std::string> local_cpulist;
+  Fact<std::uint64_t> bar1_bytes;       ///< window through which other devices reach its memory; of NVIDIA's only
+  Fact<std::string> iommu_type;
+  PciPath pci;                          ///< the current speed of an idle GPU's link is lower than under load
+  std::vector<NicDistance> nics;        ///< to every RDMA device of the host, in their order
+  bool operator==(const Gpu&) const = default;
+};
+
+/// What GPUDirect RDMA stands on in the kernel, without a driver library.
+struct GpuDirectFacts {
+  Fact<std::string> driver_version;     ///< "570.86.15", of /proc/driver/nvidia/version
+  Fact<bool> open_kernel_modules;       ///< NVIDIA's open modules, which dma-buf needs; not the proprietary ones
+  bool peermem_loaded = false;          ///< module nvidia_peermem
+  Fact<std::string> peermem_version;
+  bool memory_peers = false;            ///< /sys/kernel/mm/memory_peers is there: the RDMA stack takes peer memory clients
+  Fact<std::string> nv_mem_version;     ///< the client that registered there
+  Fact<std::string> nv_mem_nc_version;  ///< its non-caching form
+  bool operator==(const GpuDirectFacts&) const = default;
+};
+
 /// Everything read from one host, once.
 struct Snapshot {
   std::string root;                     ///< the tree that was read instead of the running host; not in records, for messages here
@@ -168,6 +212,8 @@ struct Snapshot {
   std::map<std::string, std::string> modules;        ///< loaded modules of interest → version or ""
   std::vector<RdmaDevice> rdma_devices;
   std::vector<Netdev> netdevs;
+  std::vector<Gpu> gpus;                ///< by PCI address
+  GpuDirectFacts gpudirect;
   std::vector<std::string> warnings;    ///< readings that contradict each other: "mlx5_0 port 1: phys_state reads …"
   bool operator==(const Snapshot&) const = default;
 };

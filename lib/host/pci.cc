@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -28,18 +29,6 @@ bool is_pci_address(std::string_view text) {
     if (std::string_view("0123456789abcdef").find(text[i]) == std::string_view::npos) return false;
   }
   return text[colon + 3] == ':' && text[colon + 6] == '.';
-}
-
-/// Directories of the PCI functions on the way down to `path`, the deepest first.
-std::vector<std::string> function_directories(const std::string& path) {
-  std::vector<std::string> found;
-  for (std::size_t at = 1; at < path.size();) {
-    std::size_t end = path.find('/', at);
-    if (end == std::string::npos) end = path.size();
-    if (is_pci_address(std::string_view(path).substr(at, end - at))) found.insert(found.begin(), path.substr(0, end));
-    at = end + 1;
-  }
-  return found;
 }
 
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -140,6 +129,31 @@ Fact<int> read_numa_node(const Root& root, const std::string& directory) {
 
 }  // namespace
 
+std::vector<std::string> pci_functions_of(const std::string& path) {
+  std::vector<std::string> found;
+  for (std::size_t at = 1; at < path.size();) {
+    std::size_t end = path.find('/', at);
+    if (end == std::string::npos) end = path.size();
+    if (is_pci_address(std::string_view(path).substr(at, end - at))) found.insert(found.begin(), path.substr(0, end));
+    at = end + 1;
+  }
+  return found;
+}
+
+std::optional<std::string> pci_address_of(std::string_view text) {
+  std::string address(text);
+  for (char& c : address)
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+  if (std::count(address.begin(), address.end(), ':') == 1) address = "0000:" + address;
+  std::size_t colon = address.find(':');
+  while (colon != std::string::npos && colon > 4 && address.front() == '0') {
+    address.erase(0, 1);
+    --colon;
+  }
+  if (!is_pci_address(address)) return std::nullopt;
+  return address;
+}
+
 Fact<double> parse_link_speed(std::string_view text) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -194,7 +208,7 @@ const PciLink& PciReader::link_at(const std::string& directory, const std::strin
 
 PciPlace PciReader::place_of(const std::string& device_directory) {
   std::optional<std::string> real = root_.resolve(device_directory);
-  std::vector<std::string> functions = real ? function_directories(*real) : std::vector<std::string>();
+  std::vector<std::string> functions = real ? pci_functions_of(*real) : std::vector<std::string>();
   if (functions.empty()) return no_place();
   auto known = places_.find(functions.front());
   if (known != places_.end()) return known->second;
@@ -209,7 +223,7 @@ PciPlace PciReader::read_place(const std::string& own_directory) {
     place.path.virtual_function = last_component(own_directory);
     physical = *function;  // a VF's own link registers read as zero (PCI Express Base 9.3.5.7)
   }
-  for (const std::string& directory : function_directories(physical))
+  for (const std::string& directory : pci_functions_of(physical))
     place.path.links.push_back(link_at(directory, last_component(directory)));
   const PciConfig& config = configs_.at(physical);
   place.path.id = read_id(root_, own_directory);

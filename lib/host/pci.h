@@ -1,7 +1,9 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/facts.h"
 #include "host/root.h"
@@ -13,6 +15,13 @@ Fact<double> parse_link_speed(std::string_view text);
 
 /// "16" → 16; 0 and 255 are how the kernel says unknown.
 Fact<int> parse_link_width(std::string_view text);
+
+/// The address as sysfs writes it: lower case, a domain of at least four digits. Takes what others write: "00000000:3B:00.0"
+/// (NVML), "0000:3b:00.0" (CUDA, sysfs), "3b:00.0" (lspci). Nothing for other text.
+std::optional<std::string> pci_address_of(std::string_view text);
+
+/// Directories of the PCI functions on the way down to `path` (a resolved path of sysfs), the deepest first.
+std::vector<std::string> pci_functions_of(const std::string& path);
 
 /// What the PCI Express capability of a function says.
 struct PciConfig {
