@@ -1,5 +1,6 @@
 #include "host/snapshot.h"
 
+#include "host/gpu.h"
 #include "host/netdev.h"
 #include "host/pci.h"
 #include "host/rdma_device.h"
@@ -55,6 +56,8 @@ Snapshot read_snapshot(const Root& root) {
   snapshot.rdma_devices = read_rdma_devices(root, pci, snapshot.warnings);
   snapshot.netdevs = read_netdevs(root, pci);
   snapshot.iommu_type = first_iommu_type(root, pci, snapshot);
+  snapshot.gpus = read_gpus(root, pci, snapshot);
+  snapshot.gpudirect = read_gpudirect(root);
   return snapshot;
 }
 

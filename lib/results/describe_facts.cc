@@ -127,6 +127,38 @@ void describe(results::Io& io, Netdev& netdev) {
   io.field("pci", netdev.pci);
 }
 
+void describe(results::Io& io, NicDistance& nic) {
+  io.field("device", nic.device);
+  io.word("distance", nic.distance,
+          {{Distance::loc, "LOC"}, {Distance::pix, "PIX"}, {Distance::pxb, "PXB"}, {Distance::phb, "PHB"},
+           {Distance::node, "NODE"}, {Distance::sys, "SYS"}, {Distance::unknown, "unknown"}});
+  io.field("meet_at", nic.meet_at);
+  io.field("why", nic.why);
+}
+
+void describe(results::Io& io, Gpu& gpu) {
+  io.field("address", gpu.address);
+  io.field("vendor", gpu.vendor);
+  io.field("model", gpu.model);
+  io.field("driver", gpu.driver);
+  io.field("numa_node", gpu.numa_node);
+  io.field("local_cpulist", gpu.local_cpulist);
+  io.field("bar1_bytes", gpu.bar1_bytes, 1);
+  io.field("iommu_type", gpu.iommu_type);
+  io.field("pci", gpu.pci);
+  io.field("nics", gpu.nics);
+}
+
+void describe(results::Io& io, GpuDirectFacts& facts) {
+  io.field("driver_version", facts.driver_version);
+  io.field("open_kernel_modules", facts.open_kernel_modules);
+  io.field("peermem_loaded", facts.peermem_loaded);
+  io.field("peermem_version", facts.peermem_version);
+  io.field("memory_peers", facts.memory_peers);
+  io.field("nv_mem_version", facts.nv_mem_version);
+  io.field("nv_mem_nc_version", facts.nv_mem_nc_version);
+}
+
 void describe(results::Io& io, Snapshot& facts) {
   io.field("hostname", facts.hostname);
   io.field("os", facts.os);
@@ -140,6 +172,8 @@ void describe(results::Io& io, Snapshot& facts) {
   io.field("modules", facts.modules);
   io.field("rdma_devices", facts.rdma_devices);
   io.field("netdevs", facts.netdevs);
+  io.field("gpus", facts.gpus);
+  io.field("gpudirect", facts.gpudirect);
   io.field("warnings", facts.warnings);
 }
 

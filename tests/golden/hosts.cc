@@ -85,6 +85,50 @@ host::Netdev interface_400g(int number) {
   return netdev;
 }
 
+host::PciLink gen5(const std::string& address, double current_gt_per_s) {
+  return {address, Fact<double>::of(current_gt_per_s), Fact<int>::of(16), Fact<double>::of(32), Fact<int>::of(16)};
+}
+
+/// Idle, so that its own link runs at 2.5 GT/s; below another root port of the NIC's host bridge.
+host::Gpu gpu() {
+  host::Gpu gpu;
+  gpu.address = "0000:46:00.0";
+  gpu.vendor = "NVIDIA";
+  gpu.model = Text::of("NVIDIA H100 80GB HBM3");
+  gpu.driver = Text::of("nvidia");
+  gpu.numa_node = Fact<int>::of(1);
+  gpu.local_cpulist = Text::of("32-63");
+  gpu.bar1_bytes = Fact<std::uint64_t>::of(137438953472);
+  gpu.iommu_type = Text::of("identity");
+  gpu.pci.id = Text::of("10de:2330");
+  gpu.pci.links = {gen5("0000:46:00.0", 2.5), gen5("0000:40:03.1", 2.5)};
+  gpu.pci.max_payload_bytes = Fact<int>::of(256);
+  gpu.pci.max_read_request_bytes = Fact<int>::of(512);
+  gpu.pci.relaxed_ordering = Fact<bool>::of(true);
+  gpu.nics = {{"mlx5_2", host::Distance::phb, "pci0000:40",
+               "GPU 0000:46:00.0 and mlx5_2 0000:41:00.0 meet only at the host bridge pci0000:40: what passes between them crosses the CPU's root complex"}};
+  return gpu;
+}
+
+/// The module is there, the RDMA stack does not take it (field case F17).
+host::GpuDirectFacts gpudirect() {
+  return {.driver_version = Text::of("570.86.15"),
+          .open_kernel_modules = Fact<bool>::of(true),
+          .peermem_loaded = true,
+          .peermem_version = Text::of("570.86.15"),
+          .memory_peers = false,
+          .nv_mem_version = Text::missing("absent"),
+          .nv_mem_nc_version = Text::missing("absent")};
+}
+
+host::GpuDirectFacts no_gpudirect() {
+  return {.driver_version = Text::missing("absent"),
+          .open_kernel_modules = Fact<bool>::missing("absent"),
+          .peermem_version = Text::missing("absent"),
+          .nv_mem_version = Text::missing("absent"),
+          .nv_mem_nc_version = Text::missing("absent")};
+}
+
 void fill_system(host::Snapshot& facts) {
   facts.os = "Debian GNU/Linux 12 (bookworm)";
   facts.kernel = "6.1.0-25-amd64";
@@ -132,6 +176,8 @@ results::Node gpu_host(const std::string& role, const std::string& name, int num
   if (role == "server") out.facts.boot_id = Text::of("0b7e4a11-93cc-4f58-8a2d-d4e6f7081929");
   out.facts.rdma_devices = {nic(number)};
   out.facts.netdevs = {interface_400g(number)};
+  out.facts.gpus = {gpu()};
+  out.facts.gpudirect = gpudirect();
   return out;
 }
 
@@ -146,6 +192,7 @@ results::Node simulated_host(const std::string& role, const std::string& name, i
   device.driver = Text::missing("simulated");
   device.pci = host::PciPath{};
   device.pci.id = Text::missing("not a PCI device");
+  out.facts.gpus.front().nics = {{"sim0", host::Distance::unknown, std::nullopt, "sim0 is not a PCI device"}};
   return out;
 }
 
@@ -167,6 +214,7 @@ results::Node container(const std::string& role, const std::string& name) {
   eth0.bond_slaves = {};
   eth0.addresses = {"192.0.2.55/24"};
   out.facts.netdevs = {eth0};
+  out.facts.gpudirect = no_gpudirect();
   out.facts.warnings = {"eth0: operstate reads unknown although there is carrier"};
   return out;
 }

@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tree import (BARE_LINK_LOCAL, EMPTY_GID, Tree, add_addresses, add_host, add_netdev, add_pci, add_port, add_rdma, add_uverbs, mapped,
+from tree import (BARE_LINK_LOCAL, EMPTY_GID, Tree, add_addresses, add_gpu, add_host, add_netdev, add_pci, add_port, add_rdma, add_uverbs, mapped,
                   pci_config)
 
 GEN5_X16 = ("32.0 GT/s PCIe", 16, "32.0 GT/s PCIe", 16)
@@ -15,7 +15,7 @@ V1, V2 = "IB/RoCE v1", "RoCE v2"
 
 
 def h100_ib(tree):
-    """Eight NDR ports with holes in the numbering, and an Ethernet bond beside them."""
+    """Eight NDR ports with holes in the numbering, each below one switch with an idle GPU, and an Ethernet bond beside them."""
     nodes = {0: "0-47,96-143", 1: "48-95,144-191"}
     add_host(tree, "gpu-a17", cpus="0-191", nodes=nodes, model="Examplium 8480C")
     for position, number in enumerate((0, 1, 4, 5, 6, 7, 8, 9)):
@@ -32,6 +32,9 @@ def h100_ib(tree):
                                         "port_xmit_data": 730539874932483 + position, "port_xmit_wait": 1489603687})
         tree.files(f"{port}/hw_counters", {"lifespan": 14, "rx_write_requests": 4100000123, "roce_adp_retrans": 3})
         add_netdev(tree, f"ib{position}", pci, mtu=2044, speed="400000", kind=32)
+        chain[2:] = [f"0000:{base + 2:02x}:05.0", f"0000:{base + 4:02x}:00.0"]
+        add_gpu(tree, chain, numa, nodes[numa], [GEN5_X16] * 2 + [("2.5 GT/s PCIe", 16, "32.0 GT/s PCIe", 16)] * 2)
+    tree.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Build  (builder@host)")
     slaves = []
     for function in (0, 1):
         pci = add_pci(tree, ["0000:a0:01.0", f"0000:a1:00.{function}"], 1, nodes[1], [GEN4_X16] * 2, pci_config(0x2936, 4, 16))

@@ -74,6 +74,19 @@ def add_pci(tree, chain, numa, cpus, links, config=None, ids=("0x15b3", "0x1021"
     return directory
 
 
+def add_gpu(tree, chain, numa, cpus, links):
+    """An H100 with its driver: BAR0 is a 64-bit region in slots 0 and 1, BAR1 one of 128 GiB in slots 2 and 3."""
+    directory = add_pci(tree, chain, numa, cpus, links, pci_config(0x2936, 5, 16), ids=("0x10de", "0x2330"))
+    top = 0x200000000000 + (int(chain[-1][5:7], 16) << 38)
+    regions = [(top, 1 << 24), None, (top + (1 << 37), 1 << 37), None, (top + (1 << 25), 1 << 25), None]
+    lines = [f"0x{r[0]:016x} 0x{r[0] + r[1] - 1:016x} 0x000000000014220c" if r else "0x" + "0" * 16 + " 0x" + "0" * 16 + " 0x" + "0" * 16 for r in regions]
+    tree.files(directory, {"class": "0x030200", "resource": "\n".join(lines)})
+    tree.directory("/sys/bus/pci/drivers/nvidia")
+    tree.link(f"{directory}/driver", "/sys/bus/pci/drivers/nvidia")
+    tree.file(f"/proc/driver/nvidia/gpus/{chain[-1]}/information", "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 310")
+    return directory
+
+
 def mapped(ip):
     """The GID of an IPv4 address."""
     a, b, c, d = (int(part) for part in ip.split("."))

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "trees.h"
 
 namespace railgauge::host {
@@ -84,6 +86,23 @@ TEST(ReadSnapshot, ReadsADevice) {
   EXPECT_FALSE(device.software);
   EXPECT_FALSE(device.simulated);
   EXPECT_EQ(*s.iommu_type, "identity");
+}
+
+TEST(ReadSnapshot, HoldsGpusAndTheirDistances) {
+  Snapshot s = snapshot_of("h100_ib");
+  ASSERT_EQ(s.gpus.size(), 8u);
+  const Gpu& gpu = s.gpus[5];  // bus 0x10 + 5 · 0x10 + 4; beside the sixth NIC, on NUMA node 5 / 4 = 1
+  EXPECT_EQ(gpu.address, "0000:64:00.0");
+  EXPECT_EQ(*gpu.model, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(*gpu.bar1_bytes, 137438953472u);  // 128 GiB
+  EXPECT_EQ(*gpu.pci.links.at(0).current_gt_per_s, 2.5);
+  std::map<std::string, std::string> distances;
+  for (const NicDistance& nic : gpu.nics) distances[nic.device] = name_of(nic.distance);
+  EXPECT_THAT(distances, ElementsAre(Pair("mlx5_0", "SYS"), Pair("mlx5_1", "SYS"), Pair("mlx5_4", "SYS"), Pair("mlx5_5", "SYS"), Pair("mlx5_6", "NODE"),
+                                     Pair("mlx5_7", "PIX"), Pair("mlx5_8", "NODE"), Pair("mlx5_9", "NODE"), Pair("mlx5_bond_0", "NODE")));
+  EXPECT_EQ(*s.gpudirect.driver_version, "550.90.07");
+  EXPECT_TRUE(s.gpudirect.peermem_loaded);
+  EXPECT_FALSE(s.gpudirect.memory_peers);
 }
 
 TEST(ReadSnapshot, NamesTheBondBeforeItsSlave) {

@@ -71,6 +71,36 @@ TEST(PlanJson, WritesNullForWhatTheToolChooses) {
   EXPECT_EQ(plan["duration_ns"], 1'000'000'000);
 }
 
+TEST(FactsJson, KeepsGpusAndTheirDistances) {
+  using host::Distance;
+  host::Gpu gpu;
+  gpu.address = "0000:3b:00.0";
+  gpu.vendor = "NVIDIA";
+  gpu.model = host::Fact<std::string>::of("Example GPU");
+  for (auto* text : {&gpu.driver, &gpu.local_cpulist, &gpu.iommu_type, &gpu.pci.id}) *text = host::Fact<std::string>::missing("absent");
+  gpu.numa_node = host::Fact<int>::of(3);
+  gpu.bar1_bytes = host::Fact<std::uint64_t>::of(137438953472);
+  for (auto* size : {&gpu.pci.max_payload_bytes, &gpu.pci.max_read_request_bytes}) *size = host::Fact<int>::of(512);
+  gpu.pci.relaxed_ordering = host::Fact<bool>::of(true);
+  for (Distance d : {Distance::loc, Distance::pix, Distance::pxb, Distance::phb, Distance::node, Distance::sys, Distance::unknown})
+    gpu.nics.push_back({"mlx5_4", d, d == Distance::pix ? std::optional<std::string>("0000:3a:00.0") : std::nullopt, "because"});
+  Node node;
+  node.facts.gpus = {gpu, gpu};
+  node.facts.gpus[1].address = "0000:5b:00.0";
+  node.facts.gpudirect.driver_version = host::Fact<std::string>::of("570.86.15");
+  node.facts.gpudirect.open_kernel_modules = host::Fact<bool>::of(false);
+  node.facts.gpudirect.peermem_loaded = true;
+  for (auto* version : {&node.facts.gpudirect.peermem_version, &node.facts.gpudirect.nv_mem_version, &node.facts.gpudirect.nv_mem_nc_version})
+    *version = host::Fact<std::string>::missing("EACCES (run as root)");
+  std::string text = node_to_json(node);
+  const host::Snapshot back = node_from_json(text).facts;
+  EXPECT_EQ(back.gpus, node.facts.gpus);
+  EXPECT_EQ(back.gpudirect, node.facts.gpudirect);
+  EXPECT_THAT(text, HasSubstr("\"NODE\""));
+  text.replace(text.find("\"NODE\""), 6, "\"near\"");
+  EXPECT_THAT(peer_error([&] { node_from_json(text); }), HasSubstr("gpus[0].nics[4].distance"));
+}
+
 TEST(FactsJson, KeepsValuesAndReasons) {
   host::Snapshot facts;
   facts.hostname = "node-12";
