@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "rates/terms.h"
+
 namespace railgauge::rates {
 namespace {
 
 constexpr int kBestMtu = 4096;
-constexpr int kUsualMaxPayload = 256;   // what servers of the last ten years set; only used where the register cannot be read
 constexpr int kPacedHeader = 14;        // Ethernet's, which the fq qdisc counts with the IP packet (qdisc_pkt_len_init, Linux 6.1)
-constexpr const char* kPcieSource = "PCIe line coding and TLP sizes (PCI Express Base Specification)";
 
 /// How a host's PCIe links are used: by the sender's NIC reading memory, by the receiver's writing it, or both.
 struct Traffic {
@@ -24,28 +24,10 @@ Traffic traffic_of(Flow flow, bool client) {
   return {sends, receives};
 }
 
-void find_limit(Expectation& out) {
-  for (std::size_t i = 0; i < out.terms.size(); ++i) {
-    if (out.terms[i].informational) continue;
-    if (!out.limiting || out.terms[i].gbit_per_s < out.terms[*out.limiting].gbit_per_s) out.limiting = i;
-  }
-}
-
 Expectation none(std::string reason) {
   Expectation out;
   out.reason = std::move(reason);
   return out;
-}
-
-/// One link of one host's path, in the direction that carries less.
-Term pcie_term(const PcieLink& link, const std::string& where, bool write, bool payload_known) {
-  const double gt_per_s = kPcieGtPerS[static_cast<std::size_t>(link.generation - 1)];
-  return {.name = fmt::format("PCIe {:g} GT/s x{} at {}", gt_per_s, link.width, where),
-          .gbit_per_s = write ? pcie_write_gbit_per_s(link) : pcie_read_gbit_per_s(link),
-          .formula = fmt::format("{} ({}, MaxPayload {}{})", pcie_formula(link, write), write ? "DMA write" : "DMA read",
-                                 link.max_payload_bytes, payload_known ? "" : " assumed"),
-          .source = kPcieSource,
-          .kind = TermKind::pcie};
 }
 
 /// The PCIe paths of one end: one, or those of the slaves of a bond.
@@ -110,32 +92,16 @@ void scale_to_bond(Term& term, std::size_t sharing, std::size_t slaves, std::siz
 }
 
 void add_pcie_terms(Expectation& out, const HostPaths& paths, const std::string& host_name, Traffic traffic, int flows) {
-  std::string unknown_payload;
+  PcieUse assumed{host_name, host::Fact<int>::of(kUsualMaxPayload), traffic.writes};
   for (const UsedLink& used : links_of(paths.paths)) {
-    const host::PciLink& link = *used.link;
-    const host::Fact<int>& payload = used.path->max_payload_bytes;
-    if (!payload) unknown_payload = payload.reason;
-    const std::string where = fmt::format("{} on {}", link.address, host_name);
-    if (!link.current_gt_per_s || !link.current_width) {
-      const auto& reason = link.current_gt_per_s ? link.current_width.reason : link.current_gt_per_s.reason;
-      out.notes.push_back(fmt::format("PCIe link at {} is not part of the expectation: {}", where, reason));
-      continue;
-    }
-    const auto generation = pcie_generation(*link.current_gt_per_s);
-    if (!generation || *link.current_width < 1) {
-      out.notes.push_back(fmt::format("PCIe link at {} is not part of the expectation: {:g} GT/s x{} is no known link", where,
-                                      *link.current_gt_per_s, *link.current_width));
-      continue;
-    }
-    const PcieLink known{*generation, *link.current_width, payload.value.value_or(kUsualMaxPayload)};
-    Term term = pcie_term(known, where, traffic.writes, payload.value.has_value());
-    term.host = host_name;
-    term.address = link.address;
-    scale_to_bond(term, used.paths, paths.slaves, static_cast<std::size_t>(flows));
-    out.terms.push_back(std::move(term));
+    const PcieUse use{host_name, used.path->max_payload_bytes, traffic.writes};
+    if (!use.max_payload_bytes) assumed = use;
+    std::optional<Term> term = pcie_link_term(*used.link, use, out.notes);
+    if (!term) continue;
+    scale_to_bond(*term, used.paths, paths.slaves, static_cast<std::size_t>(flows));
+    out.terms.push_back(std::move(*term));
   }
-  if (!unknown_payload.empty())
-    out.notes.push_back(fmt::format("MaxPayload on {} unknown ({}): {} B assumed", host_name, unknown_payload, kUsualMaxPayload));
+  note_assumed_payload(assumed, out.notes);
 }
 
 /// The path MTU in effect, or the reason why it is not known.
