@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom (design: one direction of data, no cycles). Reads the #include lines of lib/ and bench/ and fails on
+"""Who may include whom (design: one direction of data, no cycles). Reads the #include lines of lib/, cuda/ and bench/ and fails on
 an edge that the table does not allow, on a third-party header or a verbs name outside its folder, and on a folder the table
 does not know."""
 import pathlib
@@ -20,6 +20,7 @@ ALLOWED = {
     "results": {"base", "host", "stats", "plan", "rates"},
     "control": {"base", "transport"},  # transport: offer.h only
     "report": {"results", "rates", "stats", "host", "plan", "base"},
+    "cuda": {"memory", "transport", "host", "base"},  # the top-level folder
 }
 DATA_ONLY = {("rates", "host"): {"host/facts.h"}, ("verbs", "host"): {"host/facts.h"}, ("control", "transport"): {"transport/offer.h"}}
 OWNERS = {  # third-party header → the only folders that may see it
@@ -43,7 +44,7 @@ def folder_of(path, root):
 
 def faults_of(path, root):
     folder = folder_of(path, root)
-    module = folder.split("/")[1] if folder.startswith("lib/") else None
+    module = folder.split("/")[1] if folder.startswith("lib/") else "cuda" if folder == "cuda" else None
     if module is not None and module not in ALLOWED:
         yield f"{path}: lib/{module} is not in the table of tests/layers.py"
         return
@@ -59,7 +60,7 @@ def faults_of(path, root):
         if module is None or target == module or "/" not in header:  # <memory> is no folder of ours
             continue
         if target == "bench":
-            yield f"{path}: lib must not include {header}"
+            yield f"{path}: {module} must not include {header}"
         elif target in ALLOWED:
             if target not in ALLOWED[module]:
                 yield f"{path}: {module} must not include {header}"
@@ -69,7 +70,7 @@ def faults_of(path, root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    files = [p for top in ("lib", "bench") for p in sorted((root / top).rglob("*")) if p.suffix in (".h", ".cc")]
+    files = [p for top in ("lib", "cuda", "bench") for p in sorted((root / top).rglob("*")) if p.suffix in (".h", ".cc", ".cu")]
     faults = [fault for p in files for fault in faults_of(p, root)]
     print("\n".join(faults) if faults else f"{len(files)} files keep the layers")
     return 1 if faults or not files else 0
