@@ -55,6 +55,9 @@ TEST(DirtyLog, AGluedLineOfAnUnknownHostIsTorn) {
   EXPECT_EQ(log.unknown.count, 1u);
   EXPECT_EQ(log.networks.at(0).name, "IB");
   EXPECT_EQ(log.networks.at(0).origin.process, std::nullopt);
+  // Not a value "mlx5_0,".
+  EXPECT_TRUE(parse_nccl_log("node5:77:78 [3] NCCL INFO NCCL_IB_HCA set by environment to mlx5_0,mlx5_1node9:1:2 [0] NCCL INFO Connected all trees\n")
+                  .environment.empty());
 }
 
 TEST(DirtyLog, AGluedLineOfAKnownHostIsDivided) {
