@@ -86,6 +86,7 @@ void Flow::note_limiter(FlowResult& result) const {
     input.busy_us = info_.increase("busy_time_us");
     input.rwnd_limited_us = info_.increase("rwnd_limited_us");
     input.sndbuf_limited_us = info_.increase("sndbuf_limited_us");
+    input.window_asked_for = setup_.plan.tcp.window_bytes.has_value();
     if (setup_.plan.tcp.pacing_gbit_per_s) input.pacing_bytes_per_s = *setup_.plan.tcp.pacing_gbit_per_s * 1e9 / 8;
   }
   input.bytes_per_s = result.summary.mean_gbit_per_s.value.value_or(0) * 1e9 / 8;

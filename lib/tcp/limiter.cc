@@ -14,6 +14,8 @@ constexpr double kWantedShare = 0.9;
 constexpr double kPacedShare = 0.95;
 /// Below half, something else held the stream back for longer.
 constexpr double kLimitedShare = 0.5;
+/// The largest of window, buffer and network has a third at least. A size the user set is named from there on.
+constexpr double kAskedShare = 1.0 / 3;
 
 double share(std::optional<std::uint64_t> part, std::uint64_t whole) {
   return part ? static_cast<double>(*part) / static_cast<double>(whole) : 0.0;
@@ -36,10 +38,11 @@ Limiter name_limiter(const LimiterInput& in) {
   if (!in.rwnd_limited_us && !in.sndbuf_limited_us) return {"", "this kernel does not report limited times (needs Linux 4.10)"};
   const double window = share(in.rwnd_limited_us, *in.busy_us);
   const double buffer = share(in.sndbuf_limited_us, *in.busy_us);
-  if (window >= kLimitedShare && window >= buffer) {
+  const double enough = in.window_asked_for ? kAskedShare : kLimitedShare;
+  if (window >= enough && window >= buffer) {
     return {"receive window", fmt::format("the peer's receive window was closed for {:.0f} % of the busy time", 100 * window)};
   }
-  if (buffer >= kLimitedShare) return {"send buffer", fmt::format("the send buffer was too small for {:.0f} % of the busy time", 100 * buffer)};
+  if (buffer >= enough) return {"send buffer", fmt::format("the send buffer was too small for {:.0f} % of the busy time", 100 * buffer)};
   if (in.spinning) return {"", kCannotTell};
   return {"network", fmt::format("receive window {:.0f} % and send buffer {:.0f} % of the busy time: the congestion window held the rest",
                                  100 * window, 100 * buffer)};

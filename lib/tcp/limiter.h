@@ -15,6 +15,7 @@ struct LimiterInput {
   std::optional<std::uint64_t> busy_us;             ///< tcpi_busy_time: time with data to send; absent on a receiver
   std::optional<std::uint64_t> rwnd_limited_us;     ///< tcpi_rwnd_limited
   std::optional<std::uint64_t> sndbuf_limited_us;   ///< tcpi_sndbuf_limited
+  bool window_asked_for = false;                    ///< the plan sets both buffers itself (SO_SNDBUF, SO_RCVBUF)
   double bytes_per_s = 0;                           ///< payload rate of all streams
   std::optional<double> pacing_bytes_per_s;         ///< of all streams, when pacing is in force
 };
@@ -27,7 +28,8 @@ struct Limiter {
 
 /// Names what limited the rate. Pure. Order: pacing reached (≥ 95 % of it), a thread at ≥ 95 % of a CPU (or at ≥ 90 %
 /// together with ≥ 10 % waiting for one), the larger of
-/// receive window and send buffer if it held for at least half of the busy time, else the network (congestion control).
+/// receive window and send buffer if it held for at least half of the busy time (a third where the plan sets them, which is then the
+/// likelier cause: of three that share the time the largest has that much), else the network (congestion control).
 /// A receiver can say "cpu" or nothing; threads that spin say "cpu" only where they had to wait for one, and never "network".
 Limiter name_limiter(const LimiterInput& input);
 

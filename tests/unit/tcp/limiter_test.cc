@@ -30,6 +30,17 @@ TEST(Limiter, TakesTheNetworkWhereNeitherBufferHeldForHalf) {
   EXPECT_NE(limiter.sentence.find("45 %"), std::string::npos);
 }
 
+TEST(Limiter, NamesAWindowThatTheUserSetFromAThird) {
+  const auto word = [](bool asked, std::uint64_t window_us, std::uint64_t buffer_us) {
+    return name_limiter({.busiest_thread_share = 0.3, .busy_us = 800000, .rwnd_limited_us = window_us, .sndbuf_limited_us = buffer_us, .window_asked_for = asked,
+                         .bytes_per_s = 1, .pacing_bytes_per_s = {}}).word;
+  };
+  EXPECT_EQ(word(true, 328000, 0), "receive window");  // 41 %
+  EXPECT_EQ(word(false, 328000, 0), "network");
+  EXPECT_EQ(word(true, 266000, 8000), "network");  // 33.25 %
+  EXPECT_EQ(word(true, 272000, 280000), "send buffer");  // 34 % and 35 %
+}
+
 TEST(Limiter, SaysNothingOfAnIdleReceiverAndOfAnOldKernel) {
   EXPECT_EQ(name_limiter({.busiest_thread_share = 0.5, .busy_us = {}, .rwnd_limited_us = {}, .sndbuf_limited_us = {}, .bytes_per_s = 5, .pacing_bytes_per_s = {}}).word, "");
   EXPECT_EQ(name_limiter({.busiest_thread_share = 0.5, .busy_us = 77, .rwnd_limited_us = {}, .sndbuf_limited_us = {}, .bytes_per_s = 5, .pacing_bytes_per_s = {}}).word, "");
