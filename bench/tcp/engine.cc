@@ -165,6 +165,7 @@ void TcpEngine::describe(results::SideResult& result) const {
   result.placement = side_ == Side::client ? plan_.client : plan_.server;
   result.placement.cpus = cpus_.all();
   result.placement.numa_node = cpus_.numa_node;
+  result.placement.interface = cpus_.interface;
   result.choices.push_back(cpus_.reason);
   result.settings = links_.settings;
   result.mss_bytes = links_.mss_bytes;

@@ -47,6 +47,8 @@ TcpPlacement place_tcp_threads(const plan::Plan& plan, Side side, const host::Sn
   TcpPlacement placement;
   placement.numa_node = wish.numa_node;
   const auto* netdev = host::find_netdev_by_address(local, local_address);
+  placement.interface = wish.interface;
+  if (!placement.interface && netdev != nullptr) placement.interface = netdev->name;
   const bool loopback = netdev != nullptr && netdev->type && *netdev->type == kArphrdLoopback;
   const std::size_t ends = loopback ? 2 : 1;
   if (local.online_cpus && threads * ends > static_cast<std::size_t>(*local.online_cpus)) {

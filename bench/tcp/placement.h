@@ -15,6 +15,7 @@ struct TcpPlacement {
   std::vector<int> receivers;
   std::optional<int> round_trip;        ///< nothing: not bound
   std::optional<int> numa_node;         ///< of the buffers
+  std::optional<std::string> interface; ///< that the plan names, else that which carries the local address; nothing: not known
   std::string reason;                   ///< one sentence
   std::optional<std::string> warning;   ///< more threads than CPUs
   std::vector<int> all() const;

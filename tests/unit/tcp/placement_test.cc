@@ -37,6 +37,7 @@ TEST(TcpPlacement, TakesTheCpusOfThePlanInTurn) {
 
 TEST(TcpPlacement, GoesToTheInterfacesNode) {
   const auto placement = place_tcp_threads(both_ways(), Side::server, host_with("eth3", 1, "192.0.2.5/24"), "192.0.2.5");
+  EXPECT_EQ(placement.interface, "eth3");
   ASSERT_EQ(placement.senders.size(), 3U);
   for (const int cpu : placement.all()) EXPECT_TRUE(cpu >= 8 && cpu <= 15) << cpu;
   EXPECT_EQ(placement.numa_node, 1);
