@@ -97,14 +97,15 @@ host::CounterTarget target_of(const host::UsedPath& used) {
 
 CounterWatch::CounterWatch(const host::Root& root, const host::UsedPath& path) : reader_(root, target_of(path)), before_(reader_.read()) {}
 
-std::vector<results::CounterDelta> CounterWatch::deltas() const {
+void CounterWatch::tell(results::SideResult& side) const {
   std::this_thread::sleep_for(reader_.wait_before_read());
-  std::vector<results::CounterDelta> moved;
+  std::uint64_t read = 0;
   for (auto& delta : host::counter_deltas(before_, reader_.read())) {
-    bool still = delta.delta && *delta.delta == 0;
-    if (!still) moved.push_back(std::move(delta));
+    if (delta.before && delta.after) ++read;
+    const bool still = delta.delta && *delta.delta == 0;
+    if (!still) side.counters.push_back(std::move(delta));
   }
-  return moved;
+  if (read > 0) side.counters_read = read;
 }
 
 }  // namespace railgauge::bench

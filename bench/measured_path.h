@@ -21,12 +21,13 @@ Nic nic_of(const Standpoint& at);
 host::UsedPath used_path(const plan::Plan& plan, const transport::Offer& offer, const host::Snapshot& facts,
                          const std::string& local_address);
 
-/// Reads the path's NIC counters when made, which must be before either side moves anything, and again in deltas().
+/// Reads the path's NIC counters when made, which must be before either side moves anything, and again in tell().
 class CounterWatch {
  public:
   CounterWatch(const host::Root& root, const host::UsedPath& path);
-  /// What moved, and what could not be read. Waits for as long as the kernel caches counters (some 10 ms, 10 s at most).
-  std::vector<results::CounterDelta> deltas() const;
+  /// What moved, what has no change that could be read, and how many were read at all. Waits for as long as the kernel caches
+  /// counters (some 10 ms, 10 s at most).
+  void tell(results::SideResult& side) const;
 
  private:
   host::CounterReader reader_;

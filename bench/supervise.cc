@@ -70,7 +70,7 @@ class Watch {
 
 void read_counters(const CounterWatch& counters, results::SideResult& side) noexcept {
   try {
-    side.counters = counters.deltas();
+    counters.tell(side);
   } catch (const std::exception& error) {
     side.warnings.push_back(fmt::format("the NIC counters after the run could not be read: {}", error.what()));
   }

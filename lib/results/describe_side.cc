@@ -133,6 +133,7 @@ void describe(Io& io, SideResult& side) {
   io.field("tcp_info_limit_instants", side.tcp_info_limit_instants, std::uint64_t{1});
   io.field("limiter", side.limiter);
   io.field("counters", side.counters);
+  io.field("counters_read", side.counters_read);
   io.field("verification", side.verification);
   io.field("zerocopy_completions", side.zerocopy_completions);
   io.field("zerocopy_copied", side.zerocopy_copied);

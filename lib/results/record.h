@@ -114,7 +114,8 @@ struct SideResult {
   std::optional<std::uint64_t> tcp_info_every_intervals;   ///< one in so many intervals was kept; grows in a long run; absent: no TCP_INFO was taken
   std::optional<std::uint64_t> tcp_info_limit_instants;    ///< most that are kept, the last one beside them
   std::string limiter;                      ///< TCP: "cpu", "receive window", "send buffer", "network", "pacing"; empty: not judged
-  std::vector<CounterDelta> counters;
+  std::vector<CounterDelta> counters;       ///< those that moved, and those whose change is not known
+  std::optional<std::uint64_t> counters_read;   ///< so many were read before and after, most of which stand still; absent: none could be
   std::optional<Verification> verification;
   std::optional<std::uint64_t> zerocopy_completions;
   std::optional<std::uint64_t> zerocopy_copied;

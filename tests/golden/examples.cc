@@ -139,6 +139,7 @@ Record simulated() {
       side.placement.device = "sim0";
       side.choices = {"sim0 port 1: the only device"};
       side.counters.clear();
+      side.counters_read.reset();
     }
   for (Measurement& measurement : out.measurements) {
     if (measurement.expectation.terms.empty()) continue;

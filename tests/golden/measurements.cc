@@ -90,6 +90,7 @@ SideResult rdma_side(const std::string& role, const std::string& host) {
   out.softirq = host::Fact<nanoseconds>::of(nanoseconds(1'200'000));
   out.threads = {{32, milliseconds(998), milliseconds(2), seconds(1), 1, 3}};
   out.threads.front().run_queue_wait = host::Fact<nanoseconds>::of(nanoseconds(740'000));
+  out.counters_read = 61;
   out.counters = {{"mlx5_2/1/counters", "port_xmit_wait", host::Fact<std::uint64_t>::of(77), host::Fact<std::uint64_t>::of(77), host::Fact<std::uint64_t>::of(0), false}};
   out.drain = nanoseconds(41'000);
   return out;

@@ -1,6 +1,10 @@
 #include "bench/measured_path.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace railgauge::bench {
 namespace {
@@ -61,6 +65,31 @@ TEST(NicOf, OneNicHasOneKeyByWhateverName) {
   EXPECT_EQ(nic(plan::Transport::rdma, "rxe0").key, "0000:81:00.0");
   EXPECT_EQ(nic(plan::Transport::rdma, "sim0").key, "sim0");
   EXPECT_EQ(nic(plan::Transport::tcp, "198.51.100.1").key, "tcp");
+}
+
+TEST(CounterWatch, CountsWhatStoodStillAsRead) {
+  const std::string root = testing::TempDir() + "counter_watch." + std::to_string(::getpid());
+  const std::string statistics = root + "/sys/class/net/eth3/statistics";
+  std::filesystem::create_directories(statistics);
+  std::ofstream(statistics + "/rx_missed_errors") << "11\n";
+  std::ofstream(statistics + "/rx_fifo_errors") << "7\n";
+  host::UsedPath path;
+  path.netdev = "eth3";
+  const CounterWatch watch{host::Root(root), path};
+  results::SideResult still;
+  watch.tell(still);
+  EXPECT_TRUE(still.counters.empty());
+  EXPECT_EQ(still.counters_read, 2U);
+  std::ofstream(statistics + "/rx_missed_errors") << "14\n";
+  results::SideResult moved;
+  watch.tell(moved);
+  ASSERT_EQ(moved.counters.size(), 1U);
+  EXPECT_EQ(moved.counters[0].delta.value, 3U);
+  path.netdev = "eth4";
+  results::SideResult unread;
+  CounterWatch(host::Root(root), path).tell(unread);
+  EXPECT_EQ(unread.counters_read, std::nullopt);
+  std::filesystem::remove_all(root);
 }
 
 TEST(OneHost, IsToldByAddressOrNameWhereTheKernelIsNotKnown) {

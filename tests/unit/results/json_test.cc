@@ -27,6 +27,7 @@ SideResult odd_side() {
   side.softirq = host::Fact<std::chrono::nanoseconds>::missing("no /proc/softirqs here");
   side.counters.push_back({"mlx5_3/1/counters", "symbol_error", host::Fact<std::uint64_t>::of(65535), host::Fact<std::uint64_t>::of(65535),
                            host::Fact<std::uint64_t>::missing("saturated"), false});
+  side.counters_read = 61;
   side.tcp_info.push_back({4, std::chrono::milliseconds(300), {{"rtt_us", 81}, {"snd_cwnd", 44}}});
   side.settings["congestion"] = "cubic";
   return side;
@@ -133,6 +134,7 @@ TEST(SideResultJson, GoesThereAndBack) {
   EXPECT_EQ(back.sent_intervals, side.sent_intervals);
   EXPECT_EQ(back.histogram, side.histogram);
   EXPECT_EQ(back.counters, side.counters);
+  EXPECT_EQ(back.counters_read, 61U);
   EXPECT_EQ(back.tcp_info[0].fields.at("rtt_us"), 81U);
 }
 
