@@ -201,23 +201,28 @@ const results::SideResult* first_side(const Record& record, Transport transport,
   return nullptr;
 }
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+struct Row {
+  std::string name;
+  std::string value;
+  std::string place{};  ///< where it is, printed behind the value: no difference by itself
+};
+using Rows = std::vector<Row>;
 
 void add_device_rows(Rows& rows, const host::RdmaDevice& device, int port_number) {
   for (const host::RdmaPort& port : device.ports) {
     if (port.port != port_number) continue;
-    rows.emplace_back("RDMA port", fmt::format("{} port {}, {}", device.name, port.port, port.state ? *port.state : port.state.reason));
-    rows.emplace_back("link", fact_text(port.rate_text));
-    rows.emplace_back("path MTU", port.active_mtu_bytes ? fmt::format("{} of {}", *port.active_mtu_bytes, fact_text(port.max_mtu_bytes))
-                                                        : fact_text(port.active_mtu_bytes));
+    rows.push_back({"RDMA port", fmt::format("{} port {}, {}", device.name, port.port, port.state ? *port.state : port.state.reason)});
+    rows.push_back({"link", fact_text(port.rate_text)});
+    rows.push_back({"path MTU", port.active_mtu_bytes ? fmt::format("{} of {}", *port.active_mtu_bytes, fact_text(port.max_mtu_bytes))
+                                                      : fact_text(port.active_mtu_bytes)});
   }
-  rows.emplace_back("firmware", fact_text(device.firmware));
+  rows.push_back({"firmware", fact_text(device.firmware)});
   if (device.pci.links.empty()) return;
   const host::PciLink& link = device.pci.links.front();
-  rows.emplace_back("PCIe", link.current_gt_per_s && link.current_width
-                                ? fmt::format("{:g} GT/s x{} at {}", *link.current_gt_per_s, *link.current_width, link.address)
-                                : fact_text(link.current_gt_per_s));
-  rows.emplace_back("NUMA node", fact_text(device.numa_node));
+  const bool known = link.current_gt_per_s && link.current_width;
+  rows.push_back({"PCIe", known ? fmt::format("{:g} GT/s x{}", *link.current_gt_per_s, *link.current_width) : fact_text(link.current_gt_per_s),
+                  known ? " at " + link.address : ""});
+  rows.push_back({"NUMA node", fact_text(device.numa_node)});
 }
 
 /// What of one host a reader of the figures wants to see.
@@ -231,15 +236,15 @@ Rows rows_of(const Record& record, const results::Node& node) {
     if (!tcp || tcp->placement.interface != netdev.name) continue;
     std::string speed = netdev.speed_gbit_per_s ? fmt::format("{:g} Gbit/s", *netdev.speed_gbit_per_s)
                                                 : fmt::format("speed unknown ({})", netdev.speed_gbit_per_s.reason);
-    rows.emplace_back("interface", fmt::format("{}, MTU {}, {}", netdev.name, fact_text(netdev.mtu_bytes), speed));
+    rows.push_back({"interface", fmt::format("{}, MTU {}, {}", netdev.name, fact_text(netdev.mtu_bytes), speed)});
   }
   return rows;
 }
 
-std::string find_row(const Rows& rows, const std::string& name) {
-  for (const auto& [key, value] : rows)
-    if (key == name) return value;
-  return "–";
+Row find_row(const Rows& rows, const std::string& name) {
+  for (const Row& row : rows)
+    if (row.name == name) return row;
+  return {name, "–"};
 }
 
 }  // namespace
@@ -268,13 +273,13 @@ std::vector<std::string> host_table(const Record& record) {
   if (!client) return {};
   Rows left_rows = rows_of(record, *client);
   Rows right_rows = server ? rows_of(record, *server) : Rows{};
-  for (const auto& [name, value] : right_rows)
-    if (find_row(left_rows, name) == "–") left_rows.emplace_back(name, "–");
+  for (const Row& row : right_rows)
+    if (find_row(left_rows, row.name).value == "–") left_rows.push_back({row.name, "–"});
   std::vector<std::string> out = {fmt::format("  {} {}", left("", 10), server ? left("A (client)", 33) + " B (server)" : "A (client)")};
-  for (const auto& [name, value] : left_rows) {
-    std::string other = server ? find_row(right_rows, name) : "";
-    bool differs = server && name != "host" && value != other;
-    out.push_back(fmt::format("{} {} {} {}", differs ? "≠" : " ", left(name, 10), left(shown(value), 33), left(shown(other), 32)));
+  for (const Row& row : left_rows) {
+    const Row other = server ? find_row(right_rows, row.name) : Row{};
+    const bool differs = server && row.name != "host" && row.value != other.value;
+    out.push_back(fmt::format("{} {} {} {}", differs ? "≠" : " ", left(row.name, 10), left(shown(row.value + row.place), 33), left(shown(other.value + other.place), 32)));
     while (!out.back().empty() && out.back().back() == ' ') out.back().pop_back();
   }
   return out;
