@@ -125,6 +125,9 @@ Cause cause_of_dropout(const Measurement& measurement) {
     const auto& mean = (*flow)->mean_gbit_per_s.value;
     const auto& lowest = (*flow)->min_gbit_per_s.value;
     if (!mean || !lowest || *lowest >= kDropoutShare * *mean) continue;
+    const auto waits = longest_wait(measurement);
+    const double missing_ns = (1 - *lowest / *mean) * static_cast<double>((*flow)->interval.count());
+    if (waits && explains(static_cast<double>(waits->waited.count()), missing_ns)) return cause_of(*waits);
     return {fmt::format("the rate fell to {:.2f} Gbit/s{}, less than half of the mean of {:.2f}: a link that drops out hides in a mean", *lowest,
                         when_at(measurement, *lowest, (*flow)->interval), *mean),
             {"see what both hosts and the switch logged at that time (`journalctl -k | grep -i link`), then measure longer: --duration 60s"}};
@@ -140,16 +143,22 @@ std::optional<CpuWait> longest_wait(const Measurement& measurement) {
     for (const results::ThreadUsage& thread : side.threads) {
       if (!thread.run_queue_wait || thread.elapsed.count() <= 0) continue;
       const double share = static_cast<double>((*thread.run_queue_wait).count()) / static_cast<double>(thread.elapsed.count());
-      if (share > (longest ? longest->share : kContendedShare)) longest = CpuWait{&side, share};
+      if (share > (longest ? longest->share : kContendedShare)) longest = CpuWait{&side, share, *thread.run_queue_wait};
     }
   }
   return longest;
 }
 
+bool explains(double wait, double missing) {
+  constexpr double kAboutAsLarge = 0.8;
+  return wait >= kAboutAsLarge * missing;
+}
+
 Cause cause_of(const CpuWait& waits) {
   return {fmt::format("CPU contention: a measuring thread on {} was ready to run but had no CPU for {:.0f} % of the time", name_of(*waits.side),
                       100 * waits.share),
-          {"stop what else runs on that host, or give the threads CPUs of their own (--cpu, fewer --threads and --streams)"}};
+          {"stop what else runs on that host, or give the threads CPUs of their own (--cpu, fewer --threads and --streams)"},
+          true};
 }
 
 Cause cpu_contention(const Measurement& measurement) {

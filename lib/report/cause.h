@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@ namespace railgauge::report {
 struct Cause {
   std::string sentence;
   std::vector<std::string> remedies;
+  bool of_the_measuring = false;  ///< what measured held the figure back (its CPU, its TCP buffers): it says nothing of the link
 };
 
 /// Why a measurement that was to be verified was not, although it ran to its end; nothing: it was, or it has nothing to compare.
@@ -30,7 +32,8 @@ struct LinkState {
 /// dirty: the port flapped (by its events, which come first), the link went down, retrained, or damaged packets; suspicious: loss that a lossless fabric would not have (RDMA).
 LinkState link_state(const results::Measurement& measurement);
 
-/// A whole interval below half of the mean, with its time, where there are ten at least: what "min" is for. Empty else.
+/// A whole interval below half of the mean, with its time, where there are ten at least: what "min" is for. Empty else. Where a thread
+/// waited for a CPU for as long as the interval misses, that is the cause, of the measuring.
 Cause cause_of_dropout(const results::Measurement& measurement);
 
 /// "out_of_sequence +5 on node-07"; of a counter whose delta is known.
@@ -40,10 +43,14 @@ std::string moved_text(const results::SideResult& side, const results::CounterDe
 struct CpuWait {
   const results::SideResult* side = nullptr;  ///< of the measurement that was asked about
   double share = 0;                           ///< of the thread's time, 0…1
+  std::chrono::nanoseconds waited{};          ///< in all
 };
 /// The longest of both sides; nothing where none is more than 5 %.
 std::optional<CpuWait> longest_wait(const results::Measurement& measurement);
-/// What says so, with its host.
+/// A thread that waits moves nothing meanwhile: what is missing is its wait if the two are about as large, in whatever unit. A small
+/// wait beside a large gap comes on top of something else.
+bool explains(double wait, double missing);
+/// What says so, with its host. Of the measuring.
 Cause cause_of(const CpuWait& waits);
 /// The same of longest_wait; empty where there is none.
 Cause cpu_contention(const results::Measurement& measurement);
@@ -59,11 +66,17 @@ Cause cause_in_port_rate(const results::Measurement& measurement, const results:
 Cause cause_in_gids(const results::Measurement& measurement, const results::Record& record);
 
 /// Why bandwidth is lower than expected: cause_in_port_rate, else a thread without a CPU where its wait is about what is missing, else
-/// the heaviest of what moved (pauses, congestion, loss; pressure.h), the TCP limiter, or a depth too small for the record's round trip.
+/// one slave of a bond, a TCP limiter of the hosts, the heaviest of what moved (pauses, congestion, loss; pressure.h), the network, or a depth too small for the record's round trip.
 /// `expected_gbit_per_s`: nothing: the measurement's expectation.
 Cause cause_of_low_bandwidth(const results::Measurement& measurement, const results::Record& record, std::optional<double> expected_gbit_per_s = {});
 
-/// What limits the expectation itself when that is not the port at its best: lost lanes, the PCIe link, the path MTU. Empty else.
+/// Several flows at about the rate of one slave of a bond that either side uses: all leave through one port (field case F69). Empty else.
+Cause cause_in_bond(const results::Measurement& measurement, const results::Record& record);
+/// More than one port carries through a device that is a bond by its name, where its host's facts know no slaves. Empty else.
+Cause cause_in_bond_name(const results::Measurement& measurement, const results::Record& record);
+
+/// What limits the expectation itself when that is not the port at its best: lost lanes, a port slower than the other end's or than
+/// another of its model, the PCIe link, the path MTU. Empty else.
 Cause cause_of_low_expectation(const results::Measurement& measurement, const results::Record& record);
 
 }  // namespace railgauge::report

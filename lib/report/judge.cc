@@ -194,6 +194,17 @@ bool excuse_one_flow(const Measurement& measurement, const Record& record, Verdi
   return true;
 }
 
+/// A host that did not keep up with its own measuring says nothing of the link. RDMA is to be measured again; TCP needs so much of a
+/// host that it is no criterion beside RDMA. What the user asked for is missed all the same.
+bool excuse_measuring(const Measurement& measurement, const Cause& cause, Verdict& verdict) {
+  if (!cause.of_the_measuring || verdict.criterion == "user") return false;
+  const bool tcp = measurement.plan.transport == plan::Transport::tcp;
+  if (tcp) verdict.criterion = "none";
+  say(verdict, tcp ? VerdictWord::no_criterion : VerdictWord::inconclusive, cause.sentence + ": this says nothing of the link");
+  verdict.remedies = cause.remedies;
+  return true;
+}
+
 void judge_fraction(const Measurement& measurement, const Record& record, const Thresholds& thresholds, Verdict& verdict) {
   const stats::ThroughputSummary& throughput = *judged_throughput(measurement);
   verdict.word = word_of(*verdict.fraction, thresholds);
@@ -207,16 +218,19 @@ void judge_fraction(const Measurement& measurement, const Record& record, const 
         measurement.expectation.is_as_asked()
             ? fmt::format("{:.1f} % of the limit asked for, which was not kept: the figure says nothing of the link", percent)
             : fmt::format("{:.1f} % of what the link can carry: the traffic took another path, or the link rate or MTU is not what the host says", percent));
+    add_cause(verdict, cause_in_bond_name(measurement, record));
     return;
   }
   if (excuse_one_flow(measurement, record, verdict)) return;
+  const Cause missing = verdict.word == VerdictWord::met ? Cause{} : cause_of_low_bandwidth(measurement, record, verdict.expected);
+  if (excuse_measuring(measurement, missing, verdict)) return;
   if (throughput.steady == false && !is_decided(throughput, thresholds, verdict)) {
     say(verdict, VerdictWord::inconclusive, fmt::format("not steady: {}", throughput.steady_reason));
     add_cause(verdict, cpu_contention(measurement));
     verdict.remedies.emplace_back("measure longer (--thorough, --duration 10s) on otherwise idle hosts");
     return;
   }
-  if (verdict.word != VerdictWord::met) add_cause(verdict, cause_of_low_bandwidth(measurement, record, verdict.expected));
+  add_cause(verdict, verdict.word == VerdictWord::met ? cause_in_bond(measurement, record) : missing);
   add_cause(verdict, cause_of_low_expectation(measurement, record));
 }
 
@@ -291,8 +305,10 @@ void judge_cleanliness(const Measurement& measurement, Verdict& verdict) {
 void judge_dropout(const Measurement& measurement, Verdict& verdict) {
   if (verdict.criterion == "none" || software_only(measurement) || any_side(measurement, &results::SideResult::simulated)) return;
   const Cause cause = cause_of_dropout(measurement);
-  if (cause.sentence.empty()) return;
-  at_best_marginal(verdict);
+  if (cause.sentence.empty() || verdict.cause.find(cause.sentence) != std::string::npos) return;
+  const bool good = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
+  if (good && excuse_measuring(measurement, cause, verdict)) return;
+  if (!cause.of_the_measuring) at_best_marginal(verdict);
   add_cause(verdict, cause);
 }
 

@@ -23,16 +23,18 @@ struct Thresholds {
 /// `record` need not be complete. Never throws.
 ///
 /// failed: data differed, no figure came out, or error counters of the link moved ("fast but dirty"). below, marginal, met:
-/// bandwidth against its expectation. inconclusive: stopped on the way, not steady, or more than the link can carry.
-/// no_criterion: latency and rates without a user's limit, one QP or one TCP stream (its figure is no fault of the link),
+/// bandwidth against its expectation. inconclusive: stopped on the way, not steady, more than the link can carry, or a measuring
+/// thread without a CPU. no_criterion: latency and rates without a user's limit, one QP or one TCP stream, TCP that its host's CPU or
+/// buffers held back (such figures are no fault of the link),
 /// software devices, loopback, unknown link rate. A simulated device is judged for rehearsal: criterion "simulated".
 results::Verdict judge(const results::Measurement& measurement, const results::Record& record, const Thresholds& thresholds = {});
 
-/// The worst of the record's verdicts, with its cause. An interrupted run is inconclusive; verdicts with criterion
-/// "simulated" count only where data differed or no figure came out.
+/// The worst of the record's verdicts, with its cause: wrong data, then a faulty link, then what could not be measured, then what is
+/// below. An interrupted run is inconclusive; verdicts with criterion "simulated" count only where data differed or no figure came
+/// out. TCP that a host did not keep up with is no criterion beside RDMA; a check that judged TCP only is inconclusive by it.
 results::Verdict overall(const results::Record& record);
 
-/// What the process ends with: 0 met, marginal or nothing to judge; 1 below, data differed, dirty link; 3 not measured,
+/// What the process ends with, by the same worst: 0 met, marginal or nothing to judge; 1 below, data differed, dirty link; 3 not measured,
 /// interrupted, inconclusive, or a check between two real hosts in which nothing had a criterion; 77 everything skipped; 2 a usage error ended the run.
 ExitCode exit_code(const results::Record& record);
 

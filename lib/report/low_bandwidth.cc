@@ -39,36 +39,52 @@ Cause cause_of(const PressureFound& found) {
     case Pressure::fabric:
       return {fmt::format("bound by the fabric: {} (congestion or a slow receiver, {})", moved, share),
               {"look for other traffic on the path, and at PFC and ECN settings of the switch"}};
+    case Pressure::receiver:
+      return {fmt::format("bound by the receiver: {} (it had no receive posted: software, not the link, {})", moved, share),
+              {"look at the CPU load of the receiving host, and post more receives there: a larger --depth"}};
     case Pressure::loss: break;
   }
   return {fmt::format("lossy path: {} (repeats and waits, {})", moved, share),
-          {"look at drops on the switch ports, and at MTU and flow control on both ends"}};
+          {"look at the counters of drops and pauses on every switch port of the path, and at the MTU on both ends",
+           "RoCE needs a network without loss: PFC on the same priority, and ECN, on both ends and on the switches"}};
+}
+
+/// The side that says what held TCP back; a receiver can only say "cpu", and then its sender's word is a consequence. Null: none does.
+const SideResult* limited_side(const Measurement& measurement) {
+  const SideResult* limited = nullptr;
+  for (const SideResult& side : measurement.sides)
+    if (!side.limiter.empty() && (!limited || (side.limiter == "cpu" && limited->limiter != "cpu"))) limited = &side;
+  return limited;
+}
+
+/// The largest part of its time that one of the side's threads ran; empty where it is not known.
+std::string busy_words(const SideResult& side) {
+  double busiest = 0;
+  for (const results::ThreadUsage& thread : side.threads)
+    if (thread.elapsed.count() > 0)
+      busiest = std::max(busiest, static_cast<double>((thread.user + thread.system).count()) / static_cast<double>(thread.elapsed.count()));
+  return busiest > 0 ? fmt::format(" (a measuring thread on {} was busy {:.0f} % of the time)", side.host, 100 * busiest) : std::string();
+}
+
+/// A buffer that was too small, whoever chose its size.
+Cause cause_in_buffer(const std::string& name, const char* remedy, const std::optional<std::uint64_t>& asked_bytes) {
+  if (!asked_bytes) return {"limited by the " + name, {remedy}, true};
+  return {fmt::format("limited by the {}, which --window {} set", name, format_size(*asked_bytes)), {"use a larger --window, or leave it to the kernel"}, true};
 }
 
 /// What TCP itself was waiting for most of the time, and what moves it (tcp_info busy, rwnd_limited, sndbuf_limited times).
-Cause tcp_limiter(const std::string& limiter) {
-  if (limiter == "cpu")
-    return {"limited by CPU: a measuring thread was busy all the time",
-            {"use more --threads and --streams, or place them on the NIC's NUMA node with --cpu"}};
-  if (limiter == "receive window") return {"limited by the receive window", {"raise net.ipv4.tcp_rmem on the receiver, or --window"}};
-  if (limiter == "send buffer") return {"limited by the send buffer", {"raise net.ipv4.tcp_wmem on the sender, or --window"}};
-  if (limiter == "network")
+Cause tcp_limiter(const Measurement& measurement) {
+  const SideResult* side = limited_side(measurement);
+  if (!side || measurement.plan.transport != plan::Transport::tcp) return {};
+  const auto& asked = measurement.plan.tcp.window_bytes;
+  if (side->limiter == "cpu")
+    return {"limited by CPU" + busy_words(*side), {"use more --threads and --streams, or place them on the NIC's NUMA node with --cpu"}, true};
+  if (side->limiter == "receive window") return cause_in_buffer("receive window", "raise net.ipv4.tcp_rmem on the receiver, or --window", asked);
+  if (side->limiter == "send buffer") return cause_in_buffer("send buffer", "raise net.ipv4.tcp_wmem on the sender, or --window", asked);
+  if (side->limiter == "network")
     return {"limited by the network (congestion window)", {"look for loss and competing traffic; compare --congestion bbr and cubic"}};
-  if (limiter == "pacing") return {"limited by pacing, as asked", {}};
+  if (side->limiter == "pacing") return {"limited by pacing, as asked", {}};
   return {};
-}
-
-std::string limiter_of(const Measurement& measurement) {
-  for (const SideResult& side : measurement.sides)
-    if (!side.limiter.empty()) return side.limiter;
-  return {};
-}
-
-/// A thread that waits moves nothing meanwhile: what is missing is its wait if the two are about as large. A small wait beside a large
-/// gap comes on top of something else.
-bool explains(const CpuWait& waits, double missing) {
-  constexpr double kAboutAsLarge = 0.8;
-  return waits.share >= kAboutAsLarge * missing;
 }
 
 /// What an RDMA stream has in flight, all QPs together.
@@ -135,19 +151,21 @@ bool one_port(const Measurement& measurement) {
 /// By what was counted while it ran.
 Cause cause_of_counters(const Measurement& measurement, const Record& record, double expected_gbit_per_s) {
   const auto pressure = heaviest_pressure(measurement);
-  if (pressure && pressure->share >= kCauseShare) return cause_of(*pressure);
+  Cause limited = tcp_limiter(measurement);
+  // A host that does not keep up with its own streams pauses and drops as well.
+  if (pressure && pressure->share >= kCauseShare && !limited.of_the_measuring) return cause_of(*pressure);
   if (measurement.plan.transport == plan::Transport::tcp) {
-    std::uint64_t retransmissions = tcp_retransmissions(measurement);
-    Cause cause = tcp_limiter(limiter_of(measurement));
-    if (retransmissions > 0) cause.sentence += fmt::format("{}{} TCP retransmissions", cause.sentence.empty() ? "" : "; ", retransmissions);
-    if (!cause.sentence.empty()) return cause;
+    const std::uint64_t retransmissions = tcp_retransmissions(measurement);
+    if (retransmissions > 0) limited.sentence += fmt::format("{}{} TCP retransmissions", limited.sentence.empty() ? "" : "; ", retransmissions);
+    if (!limited.sentence.empty()) return limited;
   }
   if (Cause cause = cause_in_depth(measurement, record, expected_gbit_per_s); !cause.sentence.empty()) return cause;
   const std::string steps = next_steps(measurement, expected_gbit_per_s);
   if (pressure)
     return {fmt::format("what moved does not explain it: {}, under {:.0f} % of the time", moved_text(*pressure->side, *pressure->counter), 100 * kCauseShare),
             {steps}};
-  bool counted = std::any_of(measurement.sides.begin(), measurement.sides.end(), [](const SideResult& side) { return !side.counters.empty(); });
+  const bool counted = std::any_of(measurement.sides.begin(), measurement.sides.end(),
+                                   [](const SideResult& side) { return side.counters_read || !side.counters.empty(); });
   return {counted ? "no counter of loss, pause or congestion moved" : "no counters could be read", {steps}};
 }
 
@@ -161,8 +179,9 @@ Cause cause_of_low_bandwidth(const Measurement& measurement, const Record& recor
   const double missing = expected > 0 ? 1 - slowest_mean(measurement).value_or(0) / expected : 1;
   const auto waits = longest_wait(measurement);
   // Before the counters: a thread without a CPU looks like a slow receiver to the network.
-  if (waits && explains(*waits, missing)) return cause_of(*waits);
-  Cause cause = cause_of_counters(measurement, record, expected);
+  if (waits && explains(waits->share, missing)) return cause_of(*waits);
+  Cause cause = cause_in_bond(measurement, record);
+  if (cause.sentence.empty()) cause = cause_of_counters(measurement, record, expected);
   if (waits) {
     Cause beside = cause_of(*waits);
     cause.sentence += "; beside it " + beside.sentence;

@@ -5,6 +5,7 @@
 
 #include "report/cause.h"
 #include "report/judge.h"
+#include "report/pressure.h"
 
 namespace railgauge::report {
 namespace {
@@ -21,24 +22,26 @@ bool is_dirty(const Measurement& measurement) {
   return real && link_state(measurement).cleanliness == Cleanliness::dirty;
 }
 
-/// Worse is larger. What is known to be wrong comes before what is not known.
-int severity(const Measurement& measurement) {
+/// Worse is larger. A link that is slow still works; what does not work at all is the more urgent news; wrong data and a faulty link
+/// are the worst.
+enum class Severity { none, skipped, no_criterion, met, marginal, inconclusive, below, not_measured, bad_link, wrong_data };
+
+Severity severity(const Measurement& measurement) {
   switch (measurement.verdict.word) {
-    case VerdictWord::skipped: return 0;
-    case VerdictWord::no_criterion: return 1;
-    case VerdictWord::met: return 2;
-    case VerdictWord::marginal: return 3;
-    case VerdictWord::inconclusive: return 4;
+    case VerdictWord::skipped: return Severity::skipped;
+    case VerdictWord::no_criterion: return Severity::no_criterion;
+    case VerdictWord::met: return Severity::met;
+    case VerdictWord::marginal: return Severity::marginal;
+    case VerdictWord::inconclusive: return Severity::inconclusive;
     case VerdictWord::failed:
-      if (mismatch_text(measurement)) return 8;
-      return measurement.outcome == Outcome::done || is_dirty(measurement) ? 7 : 5;
-    case VerdictWord::below: return 6;
+      if (mismatch_text(measurement)) return Severity::wrong_data;
+      return measurement.outcome == Outcome::done || is_dirty(measurement) ? Severity::bad_link : Severity::not_measured;
+    case VerdictWord::below: return Severity::below;
   }
-  return 4;
+  return Severity::inconclusive;
 }
 
-constexpr int kNotMeasured = 4;  ///< from here on the run has no verdict …
-constexpr int kKnownBad = 6;     ///< … and from here on a bad one
+Severity severity(const Measurement* measurement) { return measurement ? severity(*measurement) : Severity::none; }
 
 /// A port that went away in between, by its own word.
 bool failed_by_event(const Measurement& measurement) {
@@ -132,14 +135,75 @@ bool failed_by_usage(const Record& record) {
   return any;
 }
 
+bool is_check_of_a_link(const Record& record) {
+  return record.subcommand == "check" && !record.same_host && !record.software_device && !record.simulated;
+}
+
 /// A check between two real hosts on real hardware that could judge nothing has not validated the link. One measurement
 /// with one's own settings (rdma, tcp) asks for a figure, not for a verdict.
-bool left_unjudged(const Record& record, int worst_severity) {
-  bool real = !record.same_host && !record.software_device && !record.simulated;
-  return record.subcommand == "check" && real && worst_severity <= 1;
+bool left_unjudged(const Record& record, Severity worst) { return is_check_of_a_link(record) && worst <= Severity::no_criterion; }
+
+/// Where no RDMA bandwidth was judged, the TCP streams of a check are its verdict, so that one that had an expectation and could not be
+/// judged by it leaves the link unknown. Null: there is none, or it is said already.
+const Measurement* unjudged_tcp(const Record& record, Severity worst) {
+  if (!is_check_of_a_link(record) || worst > Severity::marginal) return nullptr;
+  const Measurement* unjudged = nullptr;
+  for (const Measurement& m : record.measurements) {
+    if (m.plan.metric != plan::Metric::bandwidth) continue;
+    if (m.plan.transport == plan::Transport::rdma && m.verdict.fraction && m.verdict.word != VerdictWord::no_criterion) return nullptr;
+    const bool excused = m.plan.transport == plan::Transport::tcp && m.plan.streams > 1 && m.verdict.word == VerdictWord::no_criterion && m.verdict.fraction;
+    if (excused && !unjudged) unjudged = &m;
+  }
+  return unjudged;
+}
+
+/// The best bandwidth of a transport of which every judged one is below expectation.
+const Measurement* best_of_low(const Record& record, plan::Transport transport) {
+  const Measurement* best = nullptr;
+  for (const Measurement& m : record.measurements) {
+    if (m.plan.transport != transport || m.plan.metric != plan::Metric::bandwidth || is_rehearsal(m)) continue;
+    if (m.verdict.word == VerdictWord::no_criterion || m.verdict.word == VerdictWord::skipped) continue;
+    if (m.verdict.word != VerdictWord::below || !m.verdict.observed || !m.expectation.slowest_link()) return nullptr;
+    if (!best || *m.verdict.observed > *best->verdict.observed) best = &m;
+  }
+  return best;
+}
+
+/// Two transports that share little but the NIC and the host, capped alike far below the link (field case F83). Empty else.
+std::string capped_alike(const Record& record) {
+  constexpr double kFarBelow = 0.5;  // of the link
+  constexpr double kAlike = 2;       // own choice: the case's 13 and 9 Gbit/s are 1.4 apart
+  const Measurement* rdma = best_of_low(record, plan::Transport::rdma);
+  const Measurement* tcp = best_of_low(record, plan::Transport::tcp);
+  if (!rdma || !tcp) return {};
+  const double link = rdma->expectation.slowest_link()->gbit_per_s;
+  const double a = *rdma->verdict.observed;
+  const double b = *tcp->verdict.observed;
+  if (std::max(a, b) >= kFarBelow * link || std::max(a, b) > kAlike * std::min(a, b)) return {};
+  for (const Measurement* m : {rdma, tcp})
+    if (const auto pressure = heaviest_pressure(*m); pressure && pressure->share >= kCauseShare && pressure->by != Pressure::host) return {};
+  return fmt::format("; RDMA and TCP are capped alike, at {:.1f} and {:.1f} of {:.1f} Gbit/s: likely the NIC, its PCIe slot or power, or the host, not the fabric",
+                     a, b, link);
 }
 
 bool was_interrupted(const Record& record) { return record.outcome == Outcome::partial; }
+
+Verdict verdict_of_worst(const Record& record, const Measurement& worst) {
+  Verdict verdict = worst.verdict;
+  switch (worst.verdict.word) {
+    case VerdictWord::no_criterion:
+      verdict = Verdict{};
+      verdict.criterion = "none";
+      verdict.cause = why_unjudged(record);
+      if (left_unjudged(record, severity(worst))) verdict.remedies.emplace_back("name what the link should carry: --link-gbps 100");
+      break;
+    case VerdictWord::met: return met_by_all(record, count_words(record, {VerdictWord::met, VerdictWord::marginal, VerdictWord::below}));
+    case VerdictWord::skipped: break;
+    case VerdictWord::below: verdict.cause = fmt::format("{}: {}{}", worst.plan.label, worst.verdict.cause, capped_alike(record)); break;
+    default: verdict.cause = fmt::format("{}: {}", worst.plan.label, worst.verdict.cause); break;
+  }
+  return verdict;
+}
 
 }  // namespace
 
@@ -147,39 +211,30 @@ Verdict overall(const Record& record) {
   Verdict verdict;
   verdict.criterion = "none";
   const Measurement* worst = worst_of(record);
-  bool known_bad = worst && severity(*worst) >= kKnownBad;
-  if (was_interrupted(record) || (record.error && !known_bad)) {
+  const Severity worst_severity = severity(worst);
+  if (was_interrupted(record) || (record.error && worst_severity < Severity::bad_link)) {
     verdict.word = was_interrupted(record) ? VerdictWord::inconclusive : VerdictWord::failed;
     verdict.cause = reason_of(record);
-    if (known_bad) verdict.cause += fmt::format("; until then: {}: {}", worst->plan.label, worst->verdict.cause);
+    const bool bad = worst_severity == Severity::below || worst_severity >= Severity::bad_link;
+    if (bad) verdict.cause += fmt::format("; until then: {}: {}", worst->plan.label, worst->verdict.cause);
     return verdict;
   }
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
-  if (!worst || (rehearsed && severity(*worst) <= 1)) {
+  if (!worst || (rehearsed && worst_severity <= Severity::no_criterion)) {
     verdict.word = rehearsed ? VerdictWord::no_criterion : VerdictWord::failed;
     verdict.cause = rehearsed ? why_unjudged(record) : reason_of(record);
     return verdict;
   }
-  verdict = worst->verdict;
-  std::size_t judged = count_words(record, {VerdictWord::met, VerdictWord::marginal, VerdictWord::below});
-  switch (worst->verdict.word) {
-    case VerdictWord::no_criterion:
-      verdict = Verdict{};
-      verdict.criterion = "none";
-      verdict.cause = why_unjudged(record);
-      if (left_unjudged(record, severity(*worst))) verdict.remedies.emplace_back("name what the link should carry: --link-gbps 100");
-      break;
-    case VerdictWord::met:
-      verdict = met_by_all(record, judged);
-      break;
-    case VerdictWord::skipped: break;
-    default: verdict.cause = fmt::format("{}: {}", worst->plan.label, worst->verdict.cause); break;
+  if (const Measurement* tcp = unjudged_tcp(record, worst_severity)) {
+    verdict.word = VerdictWord::inconclusive;
+    verdict.cause = fmt::format("{}: {}", tcp->plan.label, tcp->verdict.cause);
+    verdict.remedies = tcp->verdict.remedies;
+    return verdict;
   }
-  return verdict;
+  return verdict_of_worst(record, *worst);
 }
 
 ExitCode exit_code(const Record& record) {
-  const Measurement* worst = worst_of(record);
   if (was_interrupted(record)) return ExitCode::not_measured;
   if (record.error && record.measurements.empty()) {
     constexpr std::pair<const char*, ExitCode> kKinds[] = {
@@ -188,14 +243,16 @@ ExitCode exit_code(const Record& record) {
       if (record.error->kind == kind) return code;
     return ExitCode::not_measured;
   }
-  int worst_severity = worst ? severity(*worst) : -1;
-  if (worst_severity >= kKnownBad) return ExitCode::below_expectation;
+  const Severity worst = severity(worst_of(record));
+  if (worst >= Severity::bad_link) return ExitCode::below_expectation;
   if (failed_by_usage(record)) return ExitCode::usage;
-  if (worst_severity >= kNotMeasured || record.error) return ExitCode::not_measured;
+  if (worst == Severity::not_measured || record.error) return ExitCode::not_measured;
+  if (worst == Severity::below) return ExitCode::below_expectation;
+  if (worst == Severity::inconclusive) return ExitCode::not_measured;
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
-  if (worst_severity == 0 && !rehearsed) return ExitCode::unsupported;
-  if (worst_severity < 0 && !rehearsed) return ExitCode::not_measured;
-  return left_unjudged(record, worst_severity) ? ExitCode::not_measured : ExitCode::met;
+  if (worst == Severity::skipped && !rehearsed) return ExitCode::unsupported;
+  if (worst == Severity::none && !rehearsed) return ExitCode::not_measured;
+  return left_unjudged(record, worst) || unjudged_tcp(record, worst) ? ExitCode::not_measured : ExitCode::met;
 }
 
 }  // namespace railgauge::report

@@ -7,6 +7,7 @@
 #include "host/snapshot.h"
 #include "rates/expect.h"
 #include "report/cause.h"
+#include "report/used_path.h"
 
 namespace railgauge::report {
 namespace {
@@ -17,18 +18,6 @@ using results::SideResult;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-const host::RdmaDevice* device_of(const results::Node& node, const SideResult& side) {
-  return side.placement.device ? host::find_device(node.facts, *side.placement.device) : nullptr;
-}
-
-/// The interface below a RoCE device: of the GID in use, else the device's first.
-std::string netdev_of(const host::RdmaDevice& device, const SideResult& side) {
-  for (const host::RdmaPort& port : device.ports)
-    for (const host::Gid& gid : port.gids)
-      if (side.placement.gid_index && gid.index == *side.placement.gid_index && gid.netdev) return *gid.netdev;
-  return device.netdevs.empty() ? std::string() : device.netdevs.front();
-}
-
 /// The MTU commands of the hosts whose interface is smaller than RoCE path MTU 4096 needs.
 std::vector<std::string> mtu_remedies(const Measurement& measurement, const Record& record) {
   // 4096 B and the 96 B the kernel takes off for headers (include/rdma/ib_addr.h, iboe_get_mtu).
@@ -38,11 +27,10 @@ std::vector<std::string> mtu_remedies(const Measurement& measurement, const Reco
     const SideResult* side = side_of(measurement, node.role);
     const host::RdmaDevice* device = side ? device_of(node, *side) : nullptr;
     if (!device) continue;
-    std::string name = netdev_of(*device, *side);
-    for (const host::Netdev& netdev : node.facts.netdevs)
-      if (netdev.name == name && netdev.mtu_bytes && *netdev.mtu_bytes < kNeeded)
-        out.push_back(fmt::format("on {}: `ip link set {} mtu 9000` (now {}; RoCE needs {} for path MTU 4096), the switch ports as well",
-                                  node.facts.hostname, name, *netdev.mtu_bytes, kNeeded));
+    const host::Netdev* netdev = netdev_of(node, *side);
+    if (netdev && netdev->mtu_bytes && *netdev->mtu_bytes < kNeeded)
+      out.push_back(fmt::format("on {}: `ip link set {} mtu 9000` (now {}; RoCE needs {} for path MTU 4096), the switch ports as well",
+                                node.facts.hostname, netdev->name, *netdev->mtu_bytes, kNeeded));
   }
   if (out.empty()) out.emplace_back("set the path MTU to 4096 on both ports and the switches between them");
   return out;
@@ -138,6 +126,9 @@ std::string runs_at(const Port& at, const std::string& rate) {
 
 constexpr const char* kLanesRemedy = "a damaged lane, or a splitter cable: reseat or replace the cable or its optics, unless this is by design";
 
+constexpr const char* kRateRemedy =
+    "unless this is by design: reseat or replace the cable or its optics, and compare port split and speed settings of both ends and the switch";
+
 /// InfiniBand ports have four lanes; fewer is a lost lane or a split cable (host-facts.md 1, "lanes"). Empty else.
 std::string missing_lanes(const host::RdmaPort& port) {
   constexpr int kLanes = 4;
@@ -157,6 +148,19 @@ Cause narrow_port(const Measurement& measurement, const Record& record) {
   return {};
 }
 
+/// One end slower than the other (field cases of ports that trained lower), where the expectation has followed it. One of a bond's slaves
+/// is slower than all by itself.
+Cause slower_end(const rates::Expectation& expectation) {
+  constexpr double kSameRate = 1.01;  // headers and rounding
+  const rates::Term& limit = *expectation.limit();
+  for (const rates::Term& other : expectation.terms) {
+    if (other.kind != rates::TermKind::link || other.informational || other.at_most_gbit_per_s || limit.at_most_gbit_per_s) continue;
+    if (other.gbit_per_s <= kSameRate * limit.gbit_per_s) continue;
+    return {fmt::format("{} is slower than {}: it trained lower, or is another kind of port", limit.name, other.name), {kRateRemedy}};
+  }
+  return {};
+}
+
 /// The GID of the port that the side used; null where it was addressed by LID.
 const host::Gid* gid_of(const Port& at, const SideResult& side) {
   for (const host::Gid& gid : at.port->gids)
@@ -170,6 +174,26 @@ host::Fact<rates::LinkRate> own_rate(const Port& at, const Measurement& measurem
   const SideResult& side = *side_of(measurement, at.node->role);
   const rates::RdmaEnd end = rates::rdma_end(at.node->facts, at.device->name, at.port->port, gid_of(at, side) ? side.placement.gid_index : std::nullopt);
   return rates::link_rate(end, measurement.plan.rdma.qps * measurement.plan.threads);
+}
+
+/// One port slower than another of the same model on its host: both ends may have trained lower alike.
+Cause slower_than_sibling(const Measurement& measurement, const Record& record) {
+  constexpr double kSameRate = 1.01;
+  for (const Port& at : ports_of(measurement, record)) {
+    const auto own = own_rate(at, measurement);
+    if (!own || !at.device->board_id || at.device->simulated) continue;
+    for (const host::RdmaDevice& device : at.node->facts.rdma_devices) {
+      if (!device.board_id || *device.board_id != *at.device->board_id) continue;
+      for (const host::RdmaPort& port : device.ports) {
+        const auto rate = rates::link_rate(rates::rdma_end(at.node->facts, device.name, port.port, std::nullopt), 1);
+        if (!rate || (*rate).gbit_per_s <= kSameRate * (*own).at_most_gbit_per_s.value_or((*own).gbit_per_s)) continue;
+        return {fmt::format("{}, and {} port {} there, of the same model, at {}: it trained lower, or is cabled to another kind of port",
+                            runs_at(at, (*own).name), device.name, port.port, (*rate).name),
+                {kRateRemedy}};
+      }
+    }
+  }
+  return {};
 }
 
 /// What to use instead of a GID that is not routed: one that the port has, else an address for its interface.
@@ -216,8 +240,11 @@ Cause cause_of_low_expectation(const Measurement& measurement, const Record& rec
   const rates::Expectation& expectation = measurement.expectation;
   const rates::Term* limit = expectation.limit();
   if (!limit || expectation.is_as_asked()) return {};
-  if (limit->kind == rates::TermKind::link)
+  if (limit->kind == rates::TermKind::link) {
     if (Cause cause = narrow_port(measurement, record); !cause.sentence.empty()) return cause;
+    if (Cause cause = slower_end(expectation); !cause.sentence.empty()) return cause;
+    if (Cause cause = limit->given_by_user ? Cause{} : slower_than_sibling(measurement, record); !cause.sentence.empty()) return cause;
+  }
   const rates::Term* port = expectation.slowest_link();
   if (limit->kind == rates::TermKind::pcie && port) {
     return {fmt::format("{} carries {:.1f} Gbit/s, less than the {:.1f} of {}", limit->name, limit->gbit_per_s, port->gbit_per_s, port->name),

@@ -14,7 +14,7 @@ using results::Measurement;
 using results::SideResult;
 
 /// What one step of a counter stands for.
-enum class Unit { microsecond, pause_frame, tick, stalled_second, notification, repeat, timeout };
+enum class Unit { microsecond, pause_frame, tick, stalled_second, notification, refusal, repeat, timeout };
 
 struct Row {
   const char* pattern;  ///< fnmatch(3); the first that fits counts
@@ -36,6 +36,8 @@ constexpr Row kRows[] = {
     {"port_xmit_wait", Pressure::fabric, Unit::tick},
     {"np_cnp_sent", Pressure::fabric, Unit::notification},
     {"rp_cnp_handled", Pressure::fabric, Unit::notification},
+    {"rnr_nak_retry_err", Pressure::receiver, Unit::refusal},
+    {"out_of_buffer", Pressure::receiver, Unit::refusal},
     {"local_ack_timeout_err", Pressure::loss, Unit::timeout},
     {"packet_seq_err", Pressure::loss, Unit::repeat},
     {"implied_nak_seq_err", Pressure::loss, Unit::repeat},
@@ -58,6 +60,9 @@ constexpr double kStalledShare = 0.30;
 /// After a notification a sender does not raise its rate for this long (DCQCN: rpg_time_reset). Uncertain: 300 us is the default known
 /// of mlx5; hosts set it, and newer firmware has other algorithms.
 constexpr double kSlowedSeconds = 300e-6;
+/// What a receiver without a receive asks one QP to wait: code 12 of the RNR NAK timer (InfiniBand specification 9.7.5.2.8), which the QPs
+/// of this program set.
+constexpr double kRefusalSeconds = 640e-6;
 /// Own choice: a gap costs a round trip under load, after which what was in flight is sent again.
 constexpr double kRepeatSeconds = 100e-6;
 /// Of the time-out that an unanswered request waits for (InfiniBand specification 9.7.6.1.3).
@@ -68,6 +73,7 @@ struct Scale {
   double seconds = 0;           ///< in which data moved, warm-up included
   double bits_per_s = 0;        ///< of the link; else what it carried, at which a frame or tick takes longer
   double timeout_seconds = 0;
+  int qps = 1;                  ///< of which one waits at a refusal
 };
 
 Scale scale_of(const Measurement& measurement) {
@@ -79,6 +85,7 @@ Scale scale_of(const Measurement& measurement) {
   }
   scale.seconds += std::chrono::duration<double>(measurement.plan.warm_up).count();
   if (const rates::Term* link = measurement.expectation.slowest_link()) scale.bits_per_s = link->gbit_per_s * 1e9;
+  scale.qps = std::max(1, plan::total_qps(measurement.plan));
   scale.timeout_seconds = kTimeoutUnitSeconds * static_cast<double>(1ULL << measurement.plan.rdma.timeout_code);
   return scale;
 }
@@ -91,6 +98,7 @@ double cost_of(Unit unit, const Scale& scale) {
     case Unit::tick: return kTickBits / scale.bits_per_s;
     case Unit::stalled_second: return kStalledShare;
     case Unit::notification: return kSlowedSeconds;
+    case Unit::refusal: return kRefusalSeconds / scale.qps;
     case Unit::repeat: return kRepeatSeconds;
     case Unit::timeout: return scale.timeout_seconds;
   }

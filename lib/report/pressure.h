@@ -5,8 +5,8 @@
 
 namespace railgauge::report {
 
-/// Who held the traffic back, by a counter that moved (host-facts.md 3.3, rules 2 to 4).
-enum class Pressure { host, fabric, loss };
+/// Who held the traffic back, by a counter that moved (host-facts.md 3.3, rules 2 to 5); receiver: software that posted too few receives.
+enum class Pressure { host, fabric, receiver, loss };
 
 /// What one counter accounts for.
 struct PressureFound {
@@ -20,7 +20,7 @@ struct PressureFound {
 /// A cause is sought where 5 % or more is missing (Thresholds::met_fraction): what took less than a fifth of the least of that is none.
 inline constexpr double kCauseShare = 0.01;
 
-/// The counter that accounts for most of the time, over both sides; nothing where none of pause, congestion or loss moved. Its
+/// The counter that accounts for most of the time, over both sides; nothing where none of pause, congestion, missing receives or loss moved. Its
 /// share may lie below kCauseShare. Pure.
 std::optional<PressureFound> heaviest_pressure(const results::Measurement& measurement);
 

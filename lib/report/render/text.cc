@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "plan/label.h"
+#include "report/notes.h"
 #include "report/render/again.h"
 #include "report/render/columns.h"
 #include "report/render/tables.h"
@@ -128,22 +129,38 @@ struct Finding {
   bool rehearsal;
   std::vector<std::string> names;
   std::vector<std::string> remedies;
-  bool varies = false;
 };
 
-/// The cause without its figures in percent, which differ from run to run. Of any length: a peer may have written it.
-std::string kind_of(const std::string& cause) {
+bool is_figure(std::string_view word) {
+  const bool digits = !word.empty() && word.find_first_not_of("0123456789.") == std::string_view::npos;
+  return digits && std::count(word.begin(), word.end(), '.') <= 1;  // an address has more
+}
+
+/// The cause without its figures and their units, which differ from run to run: times, rates, counts, the number of a QP. What is part of
+/// a name stays. Of any length: a peer may have written it.
+std::string kind_of(std::string_view cause) {
+  constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB"};
   std::string kind;
-  for (char c : cause) {
-    if (c == '%' && !kind.empty() && kind.back() == ' ') kind.erase(kind.find_last_not_of("0123456789.", kind.size() - 2) + 1);
-    kind += c;
+  bool after_figure = false;
+  while (!cause.empty()) {
+    const std::string_view whole = cause.substr(0, cause.find(' '));
+    cause.remove_prefix(std::min(cause.size(), whole.size() + 1));
+    const std::size_t begin = std::min(whole.find_first_not_of("(+"), whole.size());
+    const std::size_t end = std::max(begin, whole.find_last_not_of(",;:.)") + 1);
+    const std::string_view word = whole.substr(begin, end - begin);
+    const bool unit = after_figure && std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits);
+    after_figure = is_figure(word);
+    kind += whole.substr(0, begin);
+    kind += after_figure || unit ? "#" : word;
+    kind += whole.substr(end);
+    kind += ' ';
   }
   return kind;
 }
 
 bool is_rehearsed(const results::Verdict& verdict) { return verdict.criterion == "simulated"; }
 
-/// Measurements with the same cause are one finding: a person mends a cause once.
+/// Measurements with the same kind of cause are one finding: a person mends a cause once.
 void add_findings(Page& page, const Record& record) {
   std::vector<Finding> findings;
   for (const Measurement& measurement : record.measurements) {
@@ -155,17 +172,16 @@ void add_findings(Page& page, const Record& record) {
       findings.push_back({verdict.cause, kind, verdict.word, is_rehearsed(verdict), {}, verdict.remedies});
       same = std::prev(findings.end());
     }
-    same->varies = same->varies || same->cause != verdict.cause;
     same->names.push_back(fmt::format("{} {}", plan::name_of(measurement.plan.transport), plan::short_label_of(measurement.plan)));
   }
   if (findings.empty()) return;
   page.heading("Why");
   for (const Finding& finding : findings) {
-    std::size_t others = finding.names.size() - 1;
-    std::string who = finding.names.front() + (others > 0 ? fmt::format(" and {} more{}", others, finding.varies ? " alike" : "") : "");
+    const std::size_t others = finding.names.size() - 1;
+    const std::string also = others > 0 ? fmt::format(" (also in {} other measurement{})", others, others == 1 ? "" : "s") : "";
     Look look = look_of(finding.word);
     std::string glyph = finding.rehearsal ? fmt::format("({})", look.glyph) : look.glyph;
-    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}{}: {}", finding.word == VerdictWord::skipped ? "skipped: " : "", who, finding.cause));
+    page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}{}: {}{}", finding.word == VerdictWord::skipped ? "skipped: " : "", finding.names.front(), finding.cause, also));
     for (const std::string& remedy : finding.remedies) page.paragraph("    → ", remedy);
   }
 }
@@ -210,6 +226,7 @@ void add_warnings(Page& page, const Record& record) {
   for (const std::string& text : record.warnings) add(text);
   for (const results::Node& node : record.nodes)
     for (const std::string& text : node.facts.warnings) add(fmt::format("{}: {}", node.facts.hostname, text));
+  for (const std::string& text : notes_of(record)) add(text);
   for (const Measurement& measurement : record.measurements) {
     for (const std::string& text : measurement.expectation.notes) add(text);
     for (const results::SideResult& side : measurement.sides) {

@@ -104,7 +104,8 @@ TEST(MeaningOf, JudgesMovements) {
   EXPECT_EQ(meaning_of("packet_seq_err")->severity, CounterSeverity::soft_fail);
   EXPECT_EQ(meaning_of("port_xmit_wait")->severity, CounterSeverity::info);
   EXPECT_EQ(meaning_of("rx_prio3_pause")->severity, CounterSeverity::warn);
-  EXPECT_THAT(meaning_of("tx_prio3_pause_duration")->sentence, HasSubstr("the host told the network to stop"));
+  EXPECT_THAT(meaning_of("tx_prio3_pause_duration")->sentence, HasSubstr("the host told the network to stop: it drains slowly"));
+  EXPECT_THAT(meaning_of("rnr_nak_retry_err")->sentence, HasSubstr("posts too few receives: software, not the link"));
   EXPECT_EQ(meaning_of("rx_icrc_encapsulated")->severity, CounterSeverity::hard_fail);
   EXPECT_THAT(meaning_of("roce_slow_restart_cnps")->sentence, HasSubstr("hides loss"));
   EXPECT_EQ(meaning_of("req_cqe_flush_error")->severity, CounterSeverity::info);

@@ -59,6 +59,16 @@ TEST(Judge, TakesAWaitForTheCauseOnlyWhereItExplainsWhatIsMissing) {
   EXPECT_THAT(judge(m, Record{}).cause, testing::AllOf(HasSubstr("CPU contention"), Not(HasSubstr("lossy"))));
 }
 
+TEST(Judge, KnowsNothingOfALinkWhereAWaitForTheCpuExplainsWhatIsMissing) {
+  Measurement m = write_at(70);
+  make_wait(m, std::chrono::milliseconds(600));  // 30 % of the time, 28.6 % are missing
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::inconclusive);
+  EXPECT_THAT(verdict.remedies, testing::ElementsAre(HasSubstr("stop what else runs")));
+  make_wait(m, std::chrono::milliseconds(180));
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::below);
+}
+
 TEST(Judge, NamesADepthThatDoesNotFillTheRoundTrip) {
   Measurement m = write_at(2);
   m.plan.rdma.depth = 8;
@@ -183,6 +193,21 @@ TEST(CauseOfDropout, LetsALinkThatWasAwayBeMarginalAtBest) {
   EXPECT_EQ(judge(dip_at(47), Record{}).word, VerdictWord::met);
   m.throughput->whole_intervals = 9;
   EXPECT_EQ(judge(m, Record{}).word, VerdictWord::met) << "too few to say so";
+}
+
+TEST(CauseOfDropout, BlamesNoLinkWhereAThreadHadNoCpuForAsLong) {
+  // (1 - 40 / 93.17) x 100 ms = 57 ms are missing; four fifths of that are 46.
+  Measurement m = dip_at(40);
+  make_wait(m, std::chrono::milliseconds(110));  // 5.5 % of 2 s
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::inconclusive);
+  EXPECT_THAT(verdict.cause, testing::AllOf(testing::StartsWith("CPU contention: a measuring thread on beta"), testing::EndsWith("says nothing of the link"),
+                                            Not(HasSubstr("drops out"))));
+  m.sides[1].threads[2].elapsed = std::chrono::milliseconds(500);
+  m.sides[1].threads[2].run_queue_wait = Fact<std::chrono::nanoseconds>::of(std::chrono::milliseconds(40));  // 8 %, but too little
+  verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::marginal);
+  EXPECT_THAT(verdict.cause, HasSubstr("drops out"));
 }
 
 TEST(CauseOfDropout, StandsBesideWhatElseIsKnown) {

@@ -204,6 +204,34 @@ TEST(Judge, JudgesSeveralTcpStreamsAndNamesTheLimiterOfOne) {
   EXPECT_EQ(judge(tcp_at(95, 6), Record{}).word, VerdictWord::met);
 }
 
+TEST(Judge, DoesNotBlameALinkForTcpThatItsHostsHoldBack) {
+  Measurement m = tcp_at(31, 6);
+  m.sides[0].limiter = "receive window";  // as its sender sees a receiver that does not keep up
+  m.sides[1].limiter = "cpu";
+  results::ThreadUsage thread;
+  thread.user = std::chrono::milliseconds(300);
+  thread.system = std::chrono::milliseconds(1640);
+  thread.elapsed = std::chrono::seconds(2);
+  m.sides[1].threads = {{}, thread};
+  move_counter(m, "rx_missed_errors", 5000);
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::no_criterion);
+  EXPECT_EQ(verdict.criterion, "none");
+  // (300 + 1640) / 2000 = 97 %.
+  EXPECT_EQ(verdict.cause, "limited by CPU (a measuring thread on beta was busy 97 % of the time): this says nothing of the link");
+  EXPECT_THAT(verdict.remedies, testing::ElementsAre(HasSubstr("--streams")));
+  m.sides[1].limiter.clear();
+  m.plan.tcp.window_bytes = 16384;
+  EXPECT_EQ(judge(m, Record{}).cause, "limited by the receive window, which --window 16 KiB set: this says nothing of the link");
+  m.sides[0].limiter = "network";
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::below);
+  m.sides[0].limiter = "send buffer";
+  EXPECT_EQ(judge(m, Record{}).word, VerdictWord::no_criterion);
+  Thresholds user;
+  user.required_gbit_per_s = 90;
+  EXPECT_EQ(judge(m, Record{}, user).word, VerdictWord::below) << "it is what was asked for";
+}
+
 TEST(Judge, JudgesTheWorseOfBothDirections) {
   Measurement m = write_at(98);
   m.plan.direction = plan::Direction::both;

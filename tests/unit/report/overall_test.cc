@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measurements.h"
 #include "report/judge.h"
 
 namespace railgauge::report {
@@ -11,6 +12,7 @@ using results::Outcome;
 using results::Record;
 using results::VerdictWord;
 using testing::HasSubstr;
+using testing::Not;
 
 Measurement with(VerdictWord word, const std::string& label = "write bandwidth 8 QPs") {
   Measurement m;
@@ -36,6 +38,19 @@ TEST(Overall, IsTheWorst) {
   Record record = of({with(VerdictWord::met), with(VerdictWord::below, "read"), with(VerdictWord::marginal), with(VerdictWord::skipped)});
   EXPECT_EQ(overall(record).word, VerdictWord::below);
   EXPECT_EQ(overall(record).cause, "read: because read");
+  EXPECT_EQ(code(record), 1);
+}
+
+TEST(Overall, PutsWhatDoesNotWorkBeforeWhatIsSlow) {
+  Measurement dead = with(VerdictWord::failed, "rdma write");
+  dead.outcome = Outcome::failed;
+  Record record = of({with(VerdictWord::below, "2 streams"), dead, with(VerdictWord::inconclusive)});
+  EXPECT_EQ(overall(record).word, VerdictWord::failed);
+  EXPECT_EQ(overall(record).cause, "rdma write: because rdma write");
+  EXPECT_EQ(code(record), 3);
+  // A link that is known to be faulty, and wrong data, come first all the same.
+  record.measurements.push_back(with(VerdictWord::failed, "dirty"));
+  EXPECT_EQ(overall(record).cause, "dirty: because dirty");
   EXPECT_EQ(code(record), 1);
 }
 
@@ -136,6 +151,64 @@ TEST(Overall, CountsWhatRan) {
   EXPECT_THAT(overall(record).cause, HasSubstr("a rehearsal: 1 measurement ran;"));
   record.measurements.push_back(rehearsed);
   EXPECT_THAT(overall(record).cause, HasSubstr("a rehearsal: 2 measurements ran;"));
+}
+
+/// A check of a real link: 3 TCP streams that their host's CPU held back, and RDMA if `with_rdma`.
+Record check_with_busy_cpu(bool with_rdma) {
+  Record record;
+  record.subcommand = "check";
+  Measurement tcp = tcp_at(31, 3);
+  tcp.plan.label = "3 streams";
+  tcp.sides[1].limiter = "cpu";
+  tcp.verdict = judge(tcp, record);
+  record.measurements = {tcp};
+  if (!with_rdma) return record;
+  record.measurements.push_back(write_at(97));
+  record.measurements.back().verdict = judge(record.measurements.back(), record);
+  return record;
+}
+
+TEST(Overall, LetsTcpThatAHostHoldsBackDecideNothingBesideRdma) {
+  const Record record = check_with_busy_cpu(true);
+  EXPECT_EQ(record.measurements[0].verdict.word, VerdictWord::no_criterion);
+  EXPECT_EQ(overall(record).word, VerdictWord::met);
+  EXPECT_EQ(code(record), 0);
+}
+
+TEST(Overall, IsInconclusiveWhereTheOnlyTransportWasHeldBackByAHost) {
+  Record record = check_with_busy_cpu(false);
+  EXPECT_EQ(overall(record).word, VerdictWord::inconclusive);
+  EXPECT_THAT(overall(record).cause, HasSubstr("3 streams: limited by CPU"));
+  EXPECT_FALSE(overall(record).remedies.empty());
+  EXPECT_EQ(code(record), 3);
+  record.measurements.push_back(tcp_at(96, 3));  // the other direction does not excuse it
+  record.measurements.back().verdict = judge(record.measurements.back(), record);
+  ASSERT_EQ(record.measurements.back().verdict.word, VerdictWord::met);
+  EXPECT_EQ(overall(record).word, VerdictWord::inconclusive);
+  EXPECT_EQ(code(record), 3);
+  record.subcommand = "tcp";  // asks for a figure
+  EXPECT_EQ(code(record), 0);
+}
+
+/// RDMA at 13 and TCP at `tcp` of a 200G link whose goodput is 196.07 (link-rates.md 2.3), as in field case F83.
+Record both_capped(double tcp) {
+  Record record;
+  record.measurements = {write_at(13), tcp_at(tcp, 8)};
+  for (Measurement& m : record.measurements) {
+    m.expectation.terms[0].gbit_per_s = 196.07;
+    m.sides[0].limiter = m.plan.transport == plan::Transport::tcp ? "network" : "";
+    m.verdict = judge(m, record);
+  }
+  return record;
+}
+
+TEST(Overall, NamesTheHostWhereBothTransportsAreCappedAlike) {
+  EXPECT_THAT(overall(both_capped(9)).cause, HasSubstr("; RDMA and TCP are capped alike, at 13.0 and 9.0 of 196.1 Gbit/s: likely the NIC"));
+  EXPECT_THAT(overall(both_capped(6)).cause, Not(HasSubstr("capped alike"))) << "13 is more than twice 6";
+  EXPECT_THAT(overall(both_capped(190)).cause, Not(HasSubstr("capped alike"))) << "TCP is met";
+  Record congested = both_capped(9);
+  move_counter(congested.measurements[0], "np_cnp_sent", 900);
+  EXPECT_THAT(overall(congested).cause, Not(HasSubstr("capped alike"))) << "the fabric says that it was";
 }
 
 TEST(Overall, ComparesHeadroomNotFractions) {

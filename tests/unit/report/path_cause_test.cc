@@ -117,6 +117,45 @@ TEST(CauseOfLowExpectation, NamesLanesThatAreMissing) {
   EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "");
 }
 
+TEST(CauseOfLowExpectation, NamesAnEndThatIsSlowerThanTheOther) {
+  // Goodput at 25 and 50 Gb/s and path MTU 4096: a quarter and half of 98.04.
+  Measurement m = write_at(24.4);
+  m.expectation.terms.push_back(m.expectation.terms[0]);
+  m.expectation.terms[0].name = "port 50 Gb/s Ethernet of p0 on alpha";
+  m.expectation.terms[0].gbit_per_s = 49.02;
+  m.expectation.terms[1].name = "port 25 Gb/s Ethernet of p3 on beta";
+  m.expectation.terms[1].gbit_per_s = 24.51;
+  m.expectation.limiting = 1;
+  Verdict verdict = judge(m, Record{});
+  EXPECT_EQ(verdict.word, VerdictWord::met);
+  EXPECT_THAT(verdict.cause, testing::StartsWith("port 25 Gb/s Ethernet of p3 on beta is slower than port 50 Gb/s Ethernet of p0 on alpha: it trained lower, or is another"));
+  EXPECT_THAT(verdict.remedies, testing::ElementsAre(HasSubstr("reseat or replace the cable")));
+  m.expectation.terms[0].gbit_per_s = 24.6;  // another header, the same rate
+  EXPECT_EQ(cause_of_low_expectation(m, Record{}).sentence, "");
+  m.expectation.terms[0].gbit_per_s = 49.02;
+  m.expectation.terms[1].at_most_gbit_per_s = 49.02;  // one of two slaves
+  EXPECT_EQ(cause_of_low_expectation(m, Record{}).sentence, "");
+}
+
+TEST(CauseOfLowExpectation, NamesAPortSlowerThanAnotherOfItsModel) {
+  Measurement m = write_at(195);
+  m.expectation.terms[0].gbit_per_s = 196.07;
+  Record record = half_width_record(m);
+  auto& devices = record.nodes[0].facts.rdma_devices;
+  devices[0].ports[0].speed = Fact<std::string>::of("HDR");
+  devices[0].ports[0].width = Fact<int>::of(4);
+  devices[0].board_id = Fact<std::string>::of("MT_0000000838");
+  devices.push_back(devices[0]);
+  devices[1].name = "mlx5_3";
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "");
+  devices[1].ports[0].speed = Fact<std::string>::of("NDR");
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence,
+            "mlx5_0 port 1 on alpha runs at 200 Gb/s (4X HDR), and mlx5_3 port 1 there, of the same model, at 400 Gb/s (4X NDR): it trained lower, or is cabled "
+            "to another kind of port");
+  devices[1].board_id = Fact<std::string>::of("MT_0000000223");
+  EXPECT_EQ(cause_of_low_expectation(m, record).sentence, "");
+}
+
 TEST(CauseOfLowBandwidth, BothWaysOnOneHostShareThePort) {
   Measurement m = write_at(50);
   m.plan.direction = plan::Direction::both;
@@ -175,6 +214,43 @@ TEST(CauseOfLowBandwidth, IsNoPortThatPrintsTheRateOfOneSlave) {
   EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("runs at 200 Gb/s (2 slaves of bond0), less than the rate given"));
   m.expectation.terms[0].given_by_user = false;
   EXPECT_THAT(cause_of_low_bandwidth(m, record).sentence, HasSubstr("lossy path")) << "nobody gave a rate";
+}
+
+TEST(CauseInBond, NamesFlowsThatAllLeaveThroughOneSlave) {
+  // Field case F69: 183 of 372 Gb/s over 2 x 200G; 392.14 are expected of 8 QPs (link-rates.md 2.3).
+  Measurement m = write_at(183);
+  m.expectation.terms[0].gbit_per_s = 392.14;
+  Record record = ethernet_record(m, "mlx5_core", 200, 4, "HDR", 400);
+  record.nodes[0].facts.netdevs[0].bond_slaves = {"ens1", "ens2"};
+  Verdict verdict = judge(m, record);
+  EXPECT_EQ(verdict.word, VerdictWord::below);
+  EXPECT_EQ(verdict.cause, "about the rate of one of 2 slaves of bond0 on alpha: all 8 QPs leave through one port");
+  EXPECT_THAT(verdict.remedies, testing::Contains(HasSubstr("xmit_hash_policy layer3+4")));
+  m.plan.rdma.qps = 2;  // too few to expect more than one slave of
+  m.expectation.terms[0].gbit_per_s = 196.07;
+  m.expectation.terms[0].at_most_gbit_per_s = 392.14;
+  m.throughput->mean_gbit_per_s = stats::Value::of(194);
+  verdict = judge(m, record);
+  EXPECT_EQ(verdict.word, VerdictWord::met);
+  EXPECT_THAT(verdict.cause, HasSubstr("all 2 QPs leave through one port"));
+  m.throughput->mean_gbit_per_s = stats::Value::of(372);
+  EXPECT_EQ(judge(m, record).cause, "");
+  record.nodes[0].facts.netdevs[0].bond_slaves.clear();
+  m.throughput->mean_gbit_per_s = stats::Value::of(194);
+  EXPECT_EQ(cause_in_bond(m, record).sentence, "");
+}
+
+TEST(CauseInBond, SaysThatADeviceIsALagByItsName) {
+  Measurement m = write_at(372);
+  m.expectation.terms[0].gbit_per_s = 196.07;
+  Record record = ethernet_record(m, "mlx5_core", 200, 4, "HDR", 200);
+  m.sides[0].placement.device = record.nodes[0].facts.rdma_devices[0].name = "mlx5_bond_0";
+  Verdict verdict = judge(m, record);
+  EXPECT_EQ(verdict.word, VerdictWord::inconclusive);
+  EXPECT_THAT(verdict.cause, HasSubstr("; mlx5_bond_0 on alpha is a LAG by its name, and the expectation counts one port"));
+  EXPECT_THAT(verdict.remedies, testing::ElementsAre(HasSubstr("--link-gbps")));
+  record.nodes[0].facts.netdevs[0].bond_slaves = {"ens1", "ens2"};
+  EXPECT_THAT(judge(m, record).cause, testing::Not(HasSubstr("by its name")));
 }
 
 TEST(CauseOfLowBandwidth, IsNoPortWhoseDriverPrintsAFiller) {

@@ -38,6 +38,26 @@ TEST(Pressure, AttributesLowBandwidthByWhatMoved) {
   EXPECT_THAT(judge(quiet, Record{}).cause, HasSubstr("no counter of loss, pause or congestion moved"));
 }
 
+TEST(Pressure, TellsCountersThatStoodStillFromThoseNobodyRead) {
+  Measurement m = write_at(60);
+  EXPECT_EQ(cause_of_low_bandwidth(m, Record{}).sentence, "no counters could be read");
+  m.sides[1].counters_read = 61;
+  EXPECT_EQ(cause_of_low_bandwidth(m, Record{}).sentence, "no counter of loss, pause or congestion moved");
+}
+
+TEST(Pressure, BlamesAReceiverThatPostsTooFewReceives) {
+  // 640 us each on one of 8 QPs: 4000 x 640 us / 8 = 320 ms of 1.1 s.
+  EXPECT_THAT(cause_where({{"rnr_nak_retry_err", 4000}}), HasSubstr("bound by the receiver: rnr_nak_retry_err +4000 on beta (it had no receive posted: software, not the link, about 29 %"));
+  EXPECT_THAT(cause_where({{"out_of_buffer", 4000}}), HasSubstr("bound by the receiver: out_of_buffer +4000"));
+}
+
+TEST(Pressure, NamesPfcAndEcnWhereRoceLosesPackets) {
+  Measurement m = write_at(60);
+  move_counter(m, "out_of_sequence", 5000);
+  EXPECT_THAT(cause_of_low_bandwidth(m, Record{}).remedies, testing::Contains(testing::AllOf(HasSubstr("PFC"), HasSubstr("ECN"))));
+  EXPECT_THAT(cause_of_low_bandwidth(m, Record{}).remedies, testing::Contains(HasSubstr("every switch port")));
+}
+
 TEST(Pressure, DoesNotBlameWhatHardlyMoved) {
   // One frame: 0.342 ms of 1.1 s, 0.03 %. One tick: 0.3 ns.
   EXPECT_EQ(cause_where({{"tx_prio3_pause", 1}}), "what moved does not explain it: tx_prio3_pause +1 on beta, under 1 % of the time");

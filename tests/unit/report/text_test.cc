@@ -128,9 +128,45 @@ TEST(RenderText, SaysAKindOfCauseOnce) {
   for (std::size_t i = 0; i < 3; ++i) record.measurements[i].verdict.cause = fmt::format("no CPU for {} % of the time", i < 2 ? 12 : 34);
   record.measurements[3].verdict.cause = "no CPU";
   std::string text = render_text(record);
-  EXPECT_THAT(text, HasSubstr("and 2 more alike: no CPU for 12 %"));
+  EXPECT_THAT(text, HasSubstr(": no CPU for 12 % of the time (also in 2 other\n"));
   EXPECT_THAT(text, Not(HasSubstr("34 % of the time")));
   EXPECT_THAT(text, HasSubstr(": no CPU\n"));
+}
+
+/// How many causes "Why" names where three measurements have these.
+std::size_t causes_named(const std::vector<std::string>& causes) {
+  auto record = golden::example("check-met");
+  for (auto& m : record.measurements) m.verdict.cause.clear();
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    record.measurements[i].verdict.word = results::VerdictWord::below;
+    record.measurements[i].verdict.cause = causes[i];
+  }
+  std::size_t named = 0;
+  for (const std::string& line : lines_of(render_text(record))) named += line.rfind("  ✗ ", 0) == 0 ? 1 : 0;
+  return named;
+}
+
+TEST(RenderText, TakesFiguresAndTheirUnitsForNoDifferenceOfKind) {
+  EXPECT_EQ(causes_named({"stuck on QP 3 after 900 ms", "stuck on QP 17 after 1.2 s", "stuck on QP 0 after 30 us"}), 1U);
+  EXPECT_EQ(causes_named({"in the 100 ms from 3.40 s on, (64 KiB)", "in the 20.0 ms from 400 ms on, (1 MiB)"}), 1U);
+  EXPECT_EQ(causes_named({"out_of_sequence +5 on node-07: lost", "out_of_sequence +7123 on node-07: lost"}), 1U);
+  EXPECT_EQ(causes_named({"out_of_sequence +5 on node-07", "out_of_sequence +5 on node-08"}), 2U);
+  EXPECT_EQ(causes_named({"mlx5_0 is down", "mlx5_1 is down", "192.0.2.7 is down"}), 3U);
+  EXPECT_EQ(causes_named({"took 3 s", "took 3 steps"}), 2U);
+}
+
+TEST(RenderText, MarksNoDifferenceWhereOnlyTheSlotIsAnother) {
+  auto record = golden::example("check-met");
+  record.nodes[1].facts.rdma_devices[0].pci.links[0].address = "0000:a1:00.0";
+  EXPECT_THAT(render_text(record), HasSubstr("\n  PCIe       32 GT/s x16 at 0000:41:00.0       32 GT/s x16 at 0000:a1:00.0\n"));
+  record.nodes[1].facts.rdma_devices[0].pci.links[0].current_width = host::Fact<int>::of(8);
+  EXPECT_THAT(render_text(record), HasSubstr("\n≠ PCIe       32 GT/s x16 at 0000:41:00.0       32 GT/s x8 at 0000:a1:00.0\n"));
+}
+
+TEST(RenderText, ShowsNotes) {
+  auto record = golden::example("check-met");
+  record.nodes[1].facts.governor = host::Fact<std::string>::of("powersave");
+  EXPECT_THAT(render_text(record), HasSubstr("\n  - CPU governor is powersave on node-12: "));
 }
 
 /// A record may come from anybody: a cause of a megabyte of digits is a cause like any other.
