@@ -154,7 +154,18 @@ std::vector<Line> host_lines() {
   };
 }
 
-/// Two ports can talk under a P_Key whose low 15 bits both have and whose bit 15 (full member) at least one has.
+void compare(const Line& line, const Side& client, const Side& server, std::vector<Difference>& found) {
+  Fact<std::string> a = line.read(client);
+  Fact<std::string> b = line.read(server);
+  if ((!a && !b) || (a && b && *a == *b)) return;
+  bool rdma = client.device != nullptr;
+  bool matters = line.matters == Matters::both || (line.matters == Matters::rdma && rdma) || (line.matters == Matters::tcp && !rdma);
+  auto said = [](const Fact<std::string>& fact) { return fact ? *fact : fmt::format("unknown ({})", fact.reason); };
+  found.push_back({line.what, said(a), said(b), matters && a && b});
+}
+
+}  // namespace
+
 bool share_pkey(const RdmaPort& a, const RdmaPort& b) {
   for (int x : a.pkeys)
     for (int y : b.pkeys)
@@ -167,18 +178,6 @@ std::string list_pkeys(const RdmaPort& port) {
   for (int pkey : port.pkeys) list += fmt::format("{}0x{:04x}", list.empty() ? "" : " ", pkey);
   return list;
 }
-
-void compare(const Line& line, const Side& client, const Side& server, std::vector<Difference>& found) {
-  Fact<std::string> a = line.read(client);
-  Fact<std::string> b = line.read(server);
-  if ((!a && !b) || (a && b && *a == *b)) return;
-  bool rdma = client.device != nullptr;
-  bool matters = line.matters == Matters::both || (line.matters == Matters::rdma && rdma) || (line.matters == Matters::tcp && !rdma);
-  auto said = [](const Fact<std::string>& fact) { return fact ? *fact : fmt::format("unknown ({})", fact.reason); };
-  found.push_back({line.what, said(a), said(b), matters && a && b});
-}
-
-}  // namespace
 
 std::vector<Difference> differences(const Snapshot& client, const UsedPath& client_path, const Snapshot& server,
                                     const UsedPath& server_path) {

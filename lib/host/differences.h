@@ -7,6 +7,13 @@
 
 namespace railgauge::host {
 
+/// Two InfiniBand ports can talk under a P_Key whose low 15 bits both have and whose bit 15 (full member) at least one has
+/// (InfiniBand specification 10.9.3).
+bool share_pkey(const RdmaPort& a, const RdmaPort& b);
+
+/// "0xffff 0x8001"
+std::string list_pkeys(const RdmaPort& port);
+
 /// What a measurement uses on one host.
 struct UsedPath {
   std::optional<std::string> device;    ///< RDMA device

@@ -65,6 +65,10 @@ Cause cause_in_port_rate(const results::Measurement& measurement, const results:
 /// F28), and the index that the port has instead. Empty else.
 Cause cause_in_gids(const results::Measurement& measurement, const results::Record& record);
 
+/// Why the peer did not acknowledge a single RDMA request: no P_Key in common, ports in different networks, a smaller MTU on the way;
+/// else, with no sentence, the ports that were not tried. Empty for any other failure.
+Cause cause_of_no_answer(const results::Measurement& measurement, const results::Record& record);
+
 /// Why bandwidth is lower than expected: cause_in_port_rate, else a thread without a CPU where its wait is about what is missing, else
 /// one slave of a bond, a TCP limiter of the hosts, the heaviest of what moved (pauses, congestion, loss; pressure.h), the network, or a depth too small for the record's round trip.
 /// `expected_gbit_per_s`: nothing: the measurement's expectation.

@@ -101,6 +101,30 @@ bool judge_outcome(const Measurement& measurement, Verdict& verdict) {
   return false;
 }
 
+/// The user's limits on median and 99th percentile.
+void judge_allowed_latency(const stats::LatencySummary& latency, const Thresholds& thresholds, Verdict& verdict) {
+  if (!thresholds.allowed_p50_us && !thresholds.allowed_p99_us) return;
+  verdict.criterion = "user";
+  say(verdict, VerdictWord::met, "");
+  const double p50_us = *verdict.observed;
+  if (thresholds.allowed_p50_us) {
+    verdict.expected = thresholds.allowed_p50_us;
+    verdict.fraction = p50_us / *thresholds.allowed_p50_us;
+    if (p50_us > *thresholds.allowed_p50_us)
+      say(verdict, VerdictWord::below, fmt::format("median {:.2f} us is above the {:.2f} us allowed", p50_us, *thresholds.allowed_p50_us));
+  }
+  if (!thresholds.allowed_p99_us || verdict.word != VerdictWord::met) return;
+  if (!latency.p99_ns.value) {
+    say_too_short(verdict, fmt::format("run too short: no 99th percentile: {}", latency.p99_ns.reason));
+    return;
+  }
+  verdict.observed = *latency.p99_ns.value / 1000;
+  verdict.expected = thresholds.allowed_p99_us;
+  verdict.fraction = *verdict.observed / *verdict.expected;
+  if (*verdict.observed > *verdict.expected)
+    say(verdict, VerdictWord::below, fmt::format("99th percentile {:.2f} us is above the {:.2f} us allowed", *verdict.observed, *verdict.expected));
+}
+
 Verdict judge_latency(const Measurement& measurement, const Thresholds& thresholds, Verdict verdict) {
   verdict.unit = "us";
   if (!measurement.latency || !measurement.latency->p50_ns.value) {
@@ -112,33 +136,13 @@ Verdict judge_latency(const Measurement& measurement, const Thresholds& threshol
     return counted ? say_too_short(verdict, "run too short: " + reason) : say(verdict, VerdictWord::inconclusive, reason);
   }
   const stats::LatencySummary& latency = *measurement.latency;
-  double p50_us = *latency.p50_ns.value / 1000;
-  verdict.observed = p50_us;
+  verdict.observed = *latency.p50_ns.value / 1000;
   say(verdict, VerdictWord::no_criterion, "");
-  if (thresholds.allowed_p50_us || thresholds.allowed_p99_us) {
-    verdict.criterion = "user";
-    say(verdict, VerdictWord::met, "");
-  }
-  if (thresholds.allowed_p50_us) {
-    verdict.expected = thresholds.allowed_p50_us;
-    verdict.fraction = p50_us / *thresholds.allowed_p50_us;
-    if (p50_us > *thresholds.allowed_p50_us)
-      say(verdict, VerdictWord::below, fmt::format("median {:.2f} us is above the {:.2f} us allowed", p50_us, *thresholds.allowed_p50_us));
-  }
-  if (thresholds.allowed_p99_us && verdict.word == VerdictWord::met) {
-    if (!latency.p99_ns.value) return say_too_short(verdict, fmt::format("run too short: no 99th percentile: {}", latency.p99_ns.reason));
-    verdict.observed = *latency.p99_ns.value / 1000;
-    verdict.expected = thresholds.allowed_p99_us;
-    verdict.fraction = *verdict.observed / *verdict.expected;
-    if (*verdict.observed > *verdict.expected)
-      say(verdict, VerdictWord::below,
-          fmt::format("99th percentile {:.2f} us is above the {:.2f} us allowed", *verdict.observed, *verdict.expected));
-  }
-  if (latency.p99_ns.value && *latency.p50_ns.value > 0 && *latency.p99_ns.value > kLongTail * *latency.p50_ns.value) {
+  judge_allowed_latency(latency, thresholds, verdict);
+  if (latency.p99_ns.value && *latency.p50_ns.value > 0 && *latency.p99_ns.value > kLongTail * *latency.p50_ns.value)
     add_cause(verdict, {fmt::format("long tail: the 99th percentile is {:.0f} times the median", *latency.p99_ns.value / *latency.p50_ns.value),
                         {"look at C-states, frequency governor and other load on the measuring CPUs"}});
-    add_cause(verdict, cpu_contention(measurement));
-  }
+  add_cause(verdict, cpu_contention(measurement));
   return verdict;
 }
 
@@ -248,7 +252,9 @@ Verdict judge_bandwidth(const Measurement& measurement, const Record& record, co
     return say(verdict, VerdictWord::no_criterion, "both ends are on one host: loopback says nothing about a link");
   } else if (!measurement.expectation.gbit_per_s()) {
     const std::string& reason = measurement.expectation.reason;
-    return say(verdict, VerdictWord::no_criterion, reason.empty() ? "no expectation could be computed" : reason);
+    say(verdict, VerdictWord::no_criterion, reason.empty() ? "no expectation could be computed" : reason);
+    verdict.remedies.emplace_back("name what the link carries: --link-gbps 100");
+    return verdict;
   } else {
     verdict.criterion = any_side(measurement, &results::SideResult::simulated) ? "simulated" : "computed";
     verdict.expected = measurement.expectation.gbit_per_s();
@@ -324,6 +330,7 @@ Verdict judge(const Measurement& measurement, const Record& record, const Thresh
   }
   const bool finished = !judge_outcome(measurement, verdict);
   if (finished) verdict = latency ? judge_latency(measurement, thresholds, verdict) : judge_bandwidth(measurement, record, thresholds, verdict);
+  if (measurement.error) add_cause(verdict, cause_of_no_answer(measurement, record));
   if (finished || (measurement.error && !mismatch_text(measurement))) judge_gids(measurement, record, verdict);
   if (measurement.outcome != Outcome::skipped) judge_cleanliness(measurement, verdict);
   if (finished && !latency) judge_dropout(measurement, verdict);

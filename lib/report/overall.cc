@@ -157,6 +157,25 @@ const Measurement* unjudged_tcp(const Record& record, Severity worst) {
   return unjudged;
 }
 
+/// The RDMA part of a check that was left out as a whole, by one of its measurements; null where it ran, or was not asked for.
+const Measurement* rdma_left_out(const Record& record) {
+  if (!is_check_of_a_link(record)) return nullptr;
+  const Measurement* skipped = nullptr;
+  for (const Measurement& m : record.measurements) {
+    if (m.plan.transport != plan::Transport::rdma) continue;
+    if (m.outcome != Outcome::skipped) return nullptr;
+    if (!skipped) skipped = &m;
+  }
+  return skipped;
+}
+
+/// The same where one host has an RDMA device: a driver is missing on the other, rather than RDMA on the link. Only what TCP met stands
+/// against it.
+const Measurement* rdma_missing(const Record& record, Severity worst) {
+  const bool one_sided = record.nodes.size() == 2 && record.nodes[0].facts.rdma_devices.empty() != record.nodes[1].facts.rdma_devices.empty();
+  return one_sided && worst > Severity::skipped && worst <= Severity::marginal ? rdma_left_out(record) : nullptr;
+}
+
 /// The best bandwidth of a transport of which every judged one is below expectation.
 const Measurement* best_of_low(const Record& record, plan::Transport transport) {
   const Measurement* best = nullptr;
@@ -231,7 +250,15 @@ Verdict overall(const Record& record) {
     verdict.remedies = tcp->verdict.remedies;
     return verdict;
   }
-  return verdict_of_worst(record, *worst);
+  if (const Measurement* rdma = rdma_missing(record, worst_severity)) {
+    verdict.word = VerdictWord::inconclusive;
+    verdict.cause = "RDMA was not measured: " + rdma->verdict.cause;
+    return verdict;
+  }
+  verdict = verdict_of_worst(record, *worst);
+  const bool good = verdict.word == VerdictWord::met || verdict.word == VerdictWord::marginal;
+  if (good && rdma_left_out(record)) verdict.cause = "TCP only, RDMA was not measured; " + verdict.cause;
+  return verdict;
 }
 
 ExitCode exit_code(const Record& record) {
@@ -252,7 +279,7 @@ ExitCode exit_code(const Record& record) {
   bool rehearsed = std::any_of(record.measurements.begin(), record.measurements.end(), is_rehearsal);
   if (worst == Severity::skipped && !rehearsed) return ExitCode::unsupported;
   if (worst == Severity::none && !rehearsed) return ExitCode::not_measured;
-  return left_unjudged(record, worst) || unjudged_tcp(record, worst) ? ExitCode::not_measured : ExitCode::met;
+  return left_unjudged(record, worst) || unjudged_tcp(record, worst) || rdma_missing(record, worst) ? ExitCode::not_measured : ExitCode::met;
 }
 
 }  // namespace railgauge::report

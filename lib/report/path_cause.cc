@@ -227,6 +227,8 @@ Cause cause_in_gids(const Measurement& measurement, const Record& record) {
   for (const Port& at : ports_of(measurement, record)) {
     const SideResult& side = *side_of(measurement, at.node->role);
     const host::Gid* gid = gid_of(at, side);
+    // An RNIC speaks iWARP, over TCP: its GID only holds its MAC address (field case F34).
+    if (at.device->node_type && at.device->node_type.value->starts_with("4")) continue;
     if (!gid || at.port->link_layer != host::LinkLayer::ethernet || host::is_routable_roce(*gid)) continue;
     cause.sentence += fmt::format("{}{} GID in use: index {} ({}) of {} port {} on {}", cause.sentence.empty() ? "" : "; ",
                                   gid->type == host::GidType::roce_v1 ? "RoCE v1" : "link-local", gid->index, gid->ip.value_or(gid->gid),

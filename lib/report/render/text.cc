@@ -160,6 +160,14 @@ std::string kind_of(std::string_view cause) {
 
 bool is_rehearsed(const results::Verdict& verdict) { return verdict.criterion == "simulated"; }
 
+/// A remedy that names an option of the single measurements, which a check does not take.
+bool needs_single(const Finding& finding) {
+  constexpr std::string_view kOptions[] = {"--duration", "--iterations", "--cpu", "--threads", "--depth", "--qps", "--working-set", "--window", "--load-rate"};
+  return std::any_of(finding.remedies.begin(), finding.remedies.end(), [&](const std::string& remedy) {
+    return std::any_of(std::begin(kOptions), std::end(kOptions), [&](std::string_view option) { return remedy.find(option) != std::string::npos; });
+  });
+}
+
 /// Measurements with the same kind of cause are one finding: a person mends a cause once.
 void add_findings(Page& page, const Record& record) {
   std::vector<Finding> findings;
@@ -184,6 +192,8 @@ void add_findings(Page& page, const Record& record) {
     page.paragraph(fmt::format("  {} ", glyph), fmt::format("{}{}: {}{}", finding.word == VerdictWord::skipped ? "skipped: " : "", finding.names.front(), finding.cause, also));
     for (const std::string& remedy : finding.remedies) page.paragraph("    → ", remedy);
   }
+  if (record.subcommand == "check" && std::any_of(findings.begin(), findings.end(), needs_single))
+    page.paragraph("  ", "(--duration, --qps and the like are options of `railgauge rdma` and `railgauge tcp`, which measure one thing; a check has --thorough)");
 }
 
 /// What was compared, in words, once for all measurements of which the same was.
@@ -247,7 +257,10 @@ void add_rerun(Page& page, const Record& record, const TextOptions& options) {
     return m.verdict.word == VerdictWord::below || m.verdict.word == VerdictWord::failed || m.verdict.word == VerdictWord::inconclusive;
   });
   bool reachable = !record.peer.empty() && record.peer.front() != '(';  // "(self)" is no host to name
-  if (reachable && bad != record.measurements.end() && record.measurements.size() > 1) page.command(rerun_command(bad->plan, record));
+  if (reachable && bad != record.measurements.end() && record.measurements.size() > 1) {
+    page.paragraph("  ", fmt::format("{} {} alone:", plan::name_of(bad->plan.transport), plan::short_label_of(bad->plan)));
+    page.command(rerun_command(bad->plan, record));
+  }
   if (!options.record_path.empty()) page.line("  record: " + shown(options.record_path));
 }
 

@@ -43,6 +43,14 @@ TEST(Judge, HasNoCriterionForLatencyUnlessTheUserGivesOne) {
   EXPECT_THAT(judge(latency_at(1700, 1900), Record{}, user).cause, HasSubstr("median 1.70 us is above the 1.60 us allowed"));
 }
 
+TEST(Judge, SaysThatAThreadHadNoCpuWhateverTheTail) {
+  Measurement m = latency_at(10'200'000, 11'000'000);
+  m.sides[1].threads.resize(1);
+  m.sides[1].threads[0].elapsed = std::chrono::milliseconds(300);
+  m.sides[1].threads[0].run_queue_wait = host::Fact<std::chrono::nanoseconds>::of(std::chrono::milliseconds(198));
+  EXPECT_THAT(judge(m, Record{}).cause, testing::AllOf(HasSubstr("CPU contention"), HasSubstr("on beta"), HasSubstr("66 %")));
+}
+
 TEST(Judge, SpeaksOfALongTail) {
   EXPECT_THAT(judge(latency_at(1700, 17'000), Record{}).cause, HasSubstr("99th percentile is 10 times the median"));
 }

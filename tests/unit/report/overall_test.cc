@@ -54,6 +54,25 @@ TEST(Overall, PutsWhatDoesNotWorkBeforeWhatIsSlow) {
   EXPECT_EQ(code(record), 1);
 }
 
+TEST(Overall, DoesNotPassALinkByTcpAloneWhereOneHostLacksItsRdmaDevice) {
+  Measurement rdma = with(VerdictWord::skipped, "rdma write");
+  rdma.plan.transport = plan::Transport::rdma;
+  rdma.verdict.cause = "no RDMA device on beta";
+  Record record = of({rdma, with(VerdictWord::met, "2 streams")});
+  record.subcommand = "check";
+  record.nodes.resize(2);
+  EXPECT_EQ(overall(record).word, VerdictWord::met);
+  EXPECT_THAT(overall(record).cause, testing::StartsWith("TCP only, RDMA was not measured; "));
+  EXPECT_EQ(code(record), 0);
+  record.nodes[0].facts.rdma_devices.resize(1);
+  EXPECT_EQ(overall(record).word, VerdictWord::inconclusive);
+  EXPECT_EQ(overall(record).cause, "RDMA was not measured: no RDMA device on beta");
+  EXPECT_EQ(code(record), 3);
+  record.measurements = {with(VerdictWord::met, "2 streams")};  // --no-rdma
+  EXPECT_EQ(overall(record).cause.find("RDMA"), std::string::npos);
+  EXPECT_EQ(code(record), 0);
+}
+
 TEST(Overall, PutsWhatIsKnownBeforeWhatIsNot) {
   Record record = of({with(VerdictWord::inconclusive), with(VerdictWord::below)});
   EXPECT_EQ(overall(record).word, VerdictWord::below);
