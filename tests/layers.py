@@ -19,6 +19,7 @@ ALLOWED = {
     "loops": {"transport", "stats", "base"},
     "results": {"base", "host", "stats", "plan", "rates"},
     "control": {"base", "transport"},  # transport: offer.h only
+    "cluster": {"results", "control", "base"},
     "report": {"results", "rates", "stats", "host", "plan", "base"},
     "cuda": {"memory", "transport", "host", "base"},  # the top-level folder
 }

@@ -17,6 +17,17 @@ constexpr std::array<std::string_view, 5> kNames = {"CUDA_VISIBLE_DEVICES", "CUD
 // Inside the prefixes, names that may hold a secret or a host's private path.
 constexpr std::array<std::string_view, 4> kSecretWords = {"TOKEN", "PASSWORD", "SECRET", "KEY"};
 
+constexpr const char* kLauncherNames[] = {
+    "MASTER_ADDR", "MASTER_PORT",
+    // torchrun sets all of these; RANK and WORLD_SIZE are also set by hand.
+    "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "TORCHELASTIC_RUN_ID",
+    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NTASKS_PER_NODE", "SLURM_JOB_ID", "SLURM_STEP_ID",
+    "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NODELIST", "SLURM_STEP_TASKS_PER_NODE", "SLURM_LAUNCH_NODE_IPADDR",
+    "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+    "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE",
+    "PMIX_RANK", "PMIX_NAMESPACE"};
+
 std::optional<std::string> get(const char* name) {
   const char* value = std::getenv(name);
   // Set to nothing is how a shell's users unset a variable for one command.
@@ -51,6 +62,14 @@ std::vector<std::pair<std::string, std::string>> recordable_environment() {
     if (is_recordable_variable(name)) out.emplace_back(std::move(name), std::string(text.substr(equals + 1)));
   }
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::map<std::string, std::string> launcher_environment() {
+  std::map<std::string, std::string> out;
+  for (const char* name : kLauncherNames) {
+    if (auto value = get(name)) out.emplace(name, std::move(*value));
+  }
   return out;
 }
 

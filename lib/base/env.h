@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,5 +24,12 @@ std::vector<std::pair<std::string, std::string>> recordable_environment();
 
 /// True if the allow-list lets `name` into a record.
 bool is_recordable_variable(const std::string& name);
+
+/// What launchers tell a process of its place among the others, by name; only names of the list in env.cc (nccl-facts.md,
+/// section 3, and the man pages srun(1), mpirun(1)), none set to nothing:
+///   torchrun, or by hand: RANK, WORLD_SIZE, LOCAL_RANK, …; Open MPI: OMPI_COMM_WORLD_*; Slurm: SLURM_PROCID, SLURM_STEP_*, …;
+///   Hydra and Intel MPI: PMI_*, MPI_LOCAL*; MVAPICH2: MV2_COMM_WORLD_*; PMIx: PMIX_RANK, PMIX_NAMESPACE; MASTER_ADDR, MASTER_PORT.
+/// None of them is recordable: they differ between ranks and jobs, and what was made of them stands in the launch context.
+std::map<std::string, std::string> launcher_environment();
 
 }  // namespace railgauge

@@ -35,5 +35,18 @@ TEST(RecordableEnvironment, ListsWhatIsSetSorted) {
   EXPECT_TRUE(std::is_sorted(list.begin(), list.end()));
 }
 
+TEST(LauncherEnvironment, TakesLaunchersVariablesAndNoOthers) {
+  setenv("SLURM_PROCID", "3", 1);
+  setenv("SLURM_NTASKS", "", 1);
+  setenv("PMI_SIZE", "8", 1);
+  setenv("SLURM_JOB_ACCOUNT", "secret-project", 1);
+  setenv("RAILGAUGE_TOKEN", "hush", 1);
+  auto variables = launcher_environment();
+  EXPECT_EQ(variables.at("SLURM_PROCID"), "3");
+  EXPECT_EQ(variables.at("PMI_SIZE"), "8");
+  for (const char* name : {"SLURM_NTASKS", "SLURM_JOB_ACCOUNT", "RAILGAUGE_TOKEN", "HOME"}) EXPECT_EQ(variables.count(name), 0u) << name;
+  for (const auto& [name, value] : variables) EXPECT_FALSE(is_recordable_variable(name)) << name;
+}
+
 }  // namespace
 }  // namespace railgauge
