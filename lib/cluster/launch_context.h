@@ -5,10 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "control/job_messages.h"
+
 namespace railgauge::cluster {
 
-/// The most ranks of one job: what a star of TCP connections around rank 0 and one roster of 16 MiB hold with room to spare.
-inline constexpr int kMaxRanks = 16384;
+using control::kMaxRanks;
 
 /// Where rank 0 listens when nothing says otherwise: beside `railgauge serve` (18650), not torch's 29500, and NCCL's own
 /// ports are ephemeral. Under Slurm the job's number spreads jobs that share a node over kSlurmPorts ports from here.

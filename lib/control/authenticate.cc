@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <array>
+#include <cerrno>
 
 #include "control/channel.h"
 #include "control/socket.h"
@@ -24,7 +25,8 @@ bool pull(int fd, Handshake& handshake, const std::string& peer) {
   IoResult got = receive_some(fd, std::span(room).first(handshake.missing_bytes()));
   if (got.end == IoEnd::would_block) return false;
   if (got.end != IoEnd::some) {
-    throw Error(ErrorKind::peer, fmt::format("{} closed the connection instead of sending {}", peer, handshake.awaited()), got.error);
+    throw Error(ErrorKind::peer, fmt::format("{} closed the connection instead of sending {}", peer, handshake.awaited()),
+                got.error != 0 ? got.error : ECONNRESET);
   }
   (void)handshake.feed(std::span(room).first(got.bytes));
   return true;

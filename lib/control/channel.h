@@ -88,7 +88,7 @@ bool ends_conversation(MessageType type) noexcept;
 void throw_if_ended(const Message& message, const std::string& peer);
 
 /// Runs one side's handshake on a connected socket and makes the channel. Throws Error{peer} saying why the two do not
-/// talk, or Error{timeout}; Error{peer} with code ECANCELED once `cancel_fd` is readable.
+/// talk (with an errno as code if the connection ended, without if the peer was refused), or Error{timeout}; Error{peer} with code ECANCELED once `cancel_fd` is readable.
 Channel authenticate(UniqueFd fd, const std::string& peer, Role role, const HandshakeOptions& options, Deadline deadline, int cancel_fd = -1);
 
 }  // namespace railgauge::control

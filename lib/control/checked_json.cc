@@ -112,6 +112,20 @@ std::string CheckedJson::text(const char* field, std::size_t max_bytes) const {
   return impl_->text(impl_->at(field, fmt::format("a text of at most {} bytes", max_bytes)), field, max_bytes);
 }
 
+std::optional<std::string> CheckedJson::text_or_null(const char* field, std::size_t max_bytes) const {
+  if (impl_->at(field, fmt::format("null or a text of at most {} bytes", max_bytes)).is_null()) return std::nullopt;
+  return text(field, max_bytes);
+}
+
+std::vector<CheckedJson> CheckedJson::objects(const char* field, std::size_t max_count) const {
+  std::vector<CheckedJson> out;
+  for (const json& value : impl_->array(field, max_count, "objects")) {
+    if (!value.is_object()) impl_->refuse(field, Impl::shown(value), "objects");
+    out.push_back(CheckedJson(std::make_unique<Impl>(Impl{value, fmt::format("{}, {} {}", impl_->what, field, out.size())})));
+  }
+  return out;
+}
+
 std::vector<std::string> CheckedJson::texts(const char* field, std::size_t max_count, std::size_t max_bytes) const {
   std::vector<std::string> out;
   for (const json& value : impl_->array(field, max_count, "texts")) out.push_back(impl_->text(value, field, max_bytes));

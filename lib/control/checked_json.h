@@ -25,6 +25,10 @@ class CheckedJson {
   bool flag(const char* field) const;
   /// A string of at most `max_bytes`.
   std::string text(const char* field, std::size_t max_bytes) const;
+  /// Nothing where the field is null; a missing one is refused as any other.
+  std::optional<std::string> text_or_null(const char* field, std::size_t max_bytes) const;
+  /// An array of at most `max_count` objects, each named "<what>, <field> <index>" in errors.
+  std::vector<CheckedJson> objects(const char* field, std::size_t max_count) const;
   /// An array of at most `max_count` such strings.
   std::vector<std::string> texts(const char* field, std::size_t max_count, std::size_t max_bytes) const;
   /// An array of at most `max_rows` arrays of exactly highs.size() whole numbers, each from 0 to its column's high.

@@ -48,17 +48,23 @@ Door::Door(const AcceptorOptions& options, Listeners listeners, OnAuthenticated 
 }
 
 void Door::round(int wake_fd) {
-  std::vector<pollfd> fds{{wake_fd, POLLIN, 0}};
+  pollfd wake{wake_fd, POLLIN, 0};
+  round({&wake, 1}, Deadline::after(kNever));
+}
+
+void Door::round(std::span<pollfd> others, Deadline latest) {
+  std::vector<pollfd> fds(others.begin(), others.end());
   bool accepting = Clock::now() >= accept_again_;
   for (const UniqueFd& socket : listeners_.sockets) fds.push_back({socket.get(), static_cast<short>(accepting ? POLLIN : 0), 0});
   std::size_t first_peer = fds.size();
   for (const Peer& peer : peers_) fds.push_back({peer.fd.get(), POLLIN, 0});
-  (void)poll_until(fds, Deadline(next_instant()));
+  (void)poll_until(fds, latest.sooner(Deadline(next_instant())));
+  std::copy_n(fds.begin(), others.size(), others.begin());
   for (std::size_t i = first_peer; i < fds.size(); ++i) {
     if (fds[i].revents != 0) serve_peer(peers_[i - first_peer]);
   }
   expire();
-  for (std::size_t i = 1; i < first_peer; ++i) {
+  for (std::size_t i = others.size(); i < first_peer; ++i) {
     if (accepting && fds[i].revents != 0) accept_some(fds[i].fd);
   }
   log_.flush_if_due();

@@ -1,9 +1,11 @@
 #pragma once
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ class Door {
   /// One round: waits until something happens or `wake_fd` is readable, and deals with it. Never throws for what a peer
   /// does.
   void round(int wake_fd);
+  /// The same for a thread that has more to look at: waits until `latest` at most, and fills in the revents of `others`.
+  void round(std::span<pollfd> others, Deadline latest);
   AcceptorCounts counts() const;
   const Listeners& listeners() const noexcept { return listeners_; }
 

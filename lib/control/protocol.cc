@@ -22,12 +22,17 @@ const char* name_of(MessageType type) noexcept {
     case MessageType::stop: return "stop";
     case MessageType::failure: return "failure";
     case MessageType::bye: return "bye";
+    case MessageType::join: return "join";
+    case MessageType::roster: return "roster";
+    case MessageType::step: return "step";
+    case MessageType::arrive: return "arrive";
+    case MessageType::release: return "release";
   }
   return "unknown";
 }
 
 bool is_known_type(std::uint8_t number) noexcept {
-  return number >= static_cast<std::uint8_t>(MessageType::heartbeat) && number <= static_cast<std::uint8_t>(MessageType::bye);
+  return number >= static_cast<std::uint8_t>(MessageType::heartbeat) && number <= static_cast<std::uint8_t>(MessageType::release);
 }
 
 BodyLimits limits_of(MessageType type) noexcept {
@@ -40,6 +45,9 @@ BodyLimits limits_of(MessageType type) noexcept {
     case MessageType::prepared:
     case MessageType::connect:
     case MessageType::done:
+    case MessageType::roster:
+    case MessageType::arrive:
+    case MessageType::release:
     case MessageType::result: return kDocument;
     default: return kControl;
   }

@@ -39,6 +39,12 @@ enum class MessageType : std::uint8_t {
   stop = 12,       ///< end now, keep what there is. Body: Stop
   failure = 13,    ///< this side cannot go on. Body: Failure
   bye = 14,        ///< the conversation is over, as planned. No body
+  // Of many ranks around rank 0 (lib/cluster); bodies in job_messages.h.
+  join = 15,       ///< rank → rank 0, first frame after welcome. Body: Member
+  roster = 16,     ///< rank 0 → each rank, once all are here. Body: Roster
+  step = 17,       ///< rank → rank 0: what it does from now on. Body: Step
+  arrive = 18,     ///< rank → rank 0: it waits in a barrier, gather or broadcast. Body: Arrival
+  release = 19,    ///< rank 0 → each rank: all are there, go on. Body: Release
 };
 
 /// The word used in messages: "prepare", …; "unknown" for a number that is none of them.
@@ -52,7 +58,8 @@ struct BodyLimits {
   int depth;                  ///< nested arrays and objects
   std::uint32_t elements;     ///< values, counted without parsing (an upper bound)
 };
-/// 64 KiB for control frames; 16 MiB for those that carry documents or offers (facts, prepared, connect, done, result).
+/// 64 KiB for control frames; 16 MiB for those that carry documents or offers (facts, prepared, connect, done, result,
+/// roster, arrive, release).
 BodyLimits limits_of(MessageType type) noexcept;
 
 /// Both hellos and both proofs have this deadline in all; a peer that is slower is dropped.

@@ -11,6 +11,7 @@
 #include "control/bytes.h"
 #include "control/frame.h"
 #include "control/handshake.h"
+#include "control/job_messages.h"
 #include "control/messages.h"
 
 namespace railgauge::control {
@@ -45,6 +46,33 @@ void open_raw(std::uint8_t cut, Bytes bytes) {
   });
 }
 
+void read_job_body(MessageType type, std::string_view body) {
+  switch (type) {
+    case MessageType::join: {
+      Member member = member_from_json(body);
+      require(member_from_json(to_json(member)) == member);
+      break;
+    }
+    case MessageType::roster: {
+      Roster roster = roster_from_json(body);
+      require(roster_from_json(to_json(roster)) == roster);
+      break;
+    }
+    case MessageType::step: (void)step_from_json(body); break;
+    case MessageType::arrive: {
+      Arrival arrival = arrival_from_json(body);
+      require(arrival_from_json(to_json(arrival)) == arrival);
+      break;
+    }
+    case MessageType::release: {
+      Release release = release_from_json(body);
+      require(release_from_json(to_json(release)) == release);
+      break;
+    }
+    default: break;
+  }
+}
+
 void read_body(MessageType type, std::string_view body) {
   only_peer_errors([&] {
     switch (type) {
@@ -69,12 +97,12 @@ void read_body(MessageType type, std::string_view body) {
         require(offer_from_json(offer_to_json(offer)) == offer);
         break;
       }
-      default: break;
+      default: read_job_body(type, body);
     }
   });
 }
 
-MessageType type_of(std::uint8_t byte) { return static_cast<MessageType>(byte % 14 + 1); }
+MessageType type_of(std::uint8_t byte) { return static_cast<MessageType>(byte % 19 + 1); }
 
 /// A peer that knows the token and sends what it likes.
 void open_sealed(std::uint8_t type_byte, Bytes body) {

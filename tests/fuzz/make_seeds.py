@@ -6,7 +6,7 @@ import pathlib
 
 HERE = pathlib.Path(__file__).parent / "corpus"
 RAW, SEALED, ALTERED, SERVER, CLIENT = range(5)
-TYPES = "heartbeat welcome busy facts prepare prepared connect connected start done result stop failure bye".split()
+TYPES = "heartbeat welcome busy facts prepare prepared connect connected start done result stop failure bye join roster step arrive release".split()
 
 
 def frame(type_number, body, sequence=0):
@@ -29,6 +29,11 @@ OFFER = {
 OFFER["data_nonce"] = OFFER["data_nonce"].ljust(32, "0")
 FAILURE = {"kind": "verbs", "code": -22, "stage": "prepare", "text": "ibv_create_qp \"mlx5_1\"\n: no room"}
 
+MEMBER = {
+    "rank": 3, "world": 8, "hostname": "gpu-a07", "boot_id": "8f3c", "pid": 4711, "tool_version": "1.2.3", "nccl_version": "2.27.5",
+    "cuda_driver_version": None, "gpu_pci_address": "0000:41:00.0", "gpu_uuid": None, "launcher": "slurm", "job": "51234.2",
+}
+
 SEEDS = {
     "raw_two_frames": bytes([RAW, 100]) + frame(9, b"") + frame(12, b'{"reason":"Ctrl-C"}', 1),
     "raw_http": bytes([RAW, 3]) + b"GET / HTTP/1.1\r\n\r\n",
@@ -37,6 +42,11 @@ SEEDS = {
     "sealed_failure": bytes([SEALED, TYPES.index("failure")]) + json.dumps(FAILURE).encode(),
     "sealed_busy": bytes([SEALED, TYPES.index("busy")]) + b'{"text":"busy with x for y, for about 7 s more"}',
     "sealed_stop_escapes": bytes([SEALED, TYPES.index("stop")]) + b'{"reason":"\\u00fc\\"\\\\ \xc3\xbc"}',
+    "sealed_join": bytes([SEALED, TYPES.index("join")]) + json.dumps(MEMBER).encode(),
+    "sealed_roster": bytes([SEALED, TYPES.index("roster")]) + json.dumps({"members": [MEMBER, MEMBER], "blob": "00ff7e"}).encode(),
+    "sealed_step": bytes([SEALED, TYPES.index("step")]) + b'{"text":"ncclCommInitRank"}',
+    "sealed_arrive": bytes([SEALED, TYPES.index("arrive")]) + b'{"kind":"gather","name":"times","text":"[5,7]","budget_ms":20000}',
+    "sealed_release": bytes([SEALED, TYPES.index("release")]) + b'{"text":"{}"}',
     "sealed_deep": bytes([SEALED, TYPES.index("result")]) + b"[" * 17 + b"]" * 17,
     "altered_failure": bytes([ALTERED, TYPES.index("failure"), 0, 7, 64]) + json.dumps(FAILURE).encode(),
     "server_meets_client": bytes([SERVER, 90]) + hello(1) + b"RAILPROF" + bytes(40),

@@ -1,0 +1,138 @@
+#include "control/job_messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "control/checked_json.h"
+#include "control/protocol.h"
+
+namespace railgauge::control {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxName = 255;
+constexpr std::int64_t kMaxPid = 1LL << 31;
+constexpr std::int64_t kMaxBudgetMs = 24LL * 3600 * 1000;
+
+std::string well_formed(const std::string& text) {
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+/// This host's names, whatever their bytes: an ill-formed one becomes three, so that a third of the room always suffices.
+std::string short_text(const std::string& text, std::size_t max_bytes) {
+  std::string clean = well_formed(text.substr(0, max_bytes));
+  return clean.size() <= max_bytes ? clean : well_formed(text.substr(0, max_bytes / 3));
+}
+json or_null(const std::optional<std::string>& text) { return text ? json(short_text(*text, kMaxName)) : json(nullptr); }
+
+json object_of(const Member& member) {
+  return {{"rank", member.rank},
+          {"world", member.world},
+          {"hostname", short_text(member.hostname, kMaxName)},
+          {"boot_id", or_null(member.boot_id)},
+          {"pid", member.pid},
+          {"tool_version", short_text(member.tool_version, kMaxName)},
+          {"nccl_version", or_null(member.nccl_version)},
+          {"cuda_driver_version", or_null(member.cuda_driver_version)},
+          {"gpu_pci_address", or_null(member.gpu_pci_address)},
+          {"gpu_uuid", or_null(member.gpu_uuid)},
+          {"launcher", short_text(member.launcher, kMaxName)},
+          {"job", short_text(member.job, kMaxName)}};
+}
+
+Member member_from(const CheckedJson& object) {
+  Member member;
+  member.world = static_cast<int>(object.unsigned_number("world", 1, kMaxRanks));
+  member.rank = static_cast<int>(object.unsigned_number("rank", 0, static_cast<std::uint64_t>(member.world) - 1));
+  member.hostname = object.text("hostname", kMaxName);
+  member.boot_id = object.text_or_null("boot_id", kMaxName);
+  member.pid = object.signed_number("pid", 0, kMaxPid);
+  member.tool_version = object.text("tool_version", kMaxName);
+  member.nccl_version = object.text_or_null("nccl_version", kMaxName);
+  member.cuda_driver_version = object.text_or_null("cuda_driver_version", kMaxName);
+  member.gpu_pci_address = object.text_or_null("gpu_pci_address", kMaxName);
+  member.gpu_uuid = object.text_or_null("gpu_uuid", kMaxName);
+  member.launcher = object.text("launcher", kMaxName);
+  member.job = object.text("job", kMaxName);
+  return member;
+}
+
+/// The caller's own texts are not altered: what does not fit is refused.
+std::string dump_exact(const json& body, MessageType type, const std::string& name) {
+  std::string text;
+  try {
+    text = body.dump();
+  } catch (const json::type_error&) {
+    throw Error(ErrorKind::usage, fmt::format("{} \"{}\": the text is not UTF-8", name_of(type), name));
+  }
+  if (text.size() <= limits_of(type).bytes) return text;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} \"{}\": {} bytes, at most {} fit", name_of(type), name, text.size(), limits_of(type).bytes));
+}
+
+std::string hex(const std::string& bytes) {
+  std::string out;
+  for (char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+std::string bytes_of_hex(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    std::size_t high = kDigits.find(text[i]), low = i + 1 < text.size() ? kDigits.find(text[i + 1]) : std::string_view::npos;
+    if (high == std::string_view::npos || low == std::string_view::npos)
+      throw Error(ErrorKind::peer, "roster message: field \"blob\" is no hexadecimal text");
+    out += static_cast<char>(high << 4 | low);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const Member& member) { return object_of(member).dump(); }
+Member member_from_json(std::string_view body) { return member_from(CheckedJson::parse(body, "join message")); }
+
+std::string to_json(const Roster& roster) {
+  if (roster.blob.size() > kMaxBlobBytes)
+    throw Error(ErrorKind::usage, fmt::format("roster: a blob of {} bytes, at most {} fit", roster.blob.size(), kMaxBlobBytes));
+  json members = json::array();
+  for (const Member& member : roster.members) members.push_back(object_of(member));
+  return dump_exact({{"members", members}, {"blob", hex(roster.blob)}}, MessageType::roster, "members");
+}
+
+Roster roster_from_json(std::string_view body) {
+  auto object = CheckedJson::parse(body, "roster message");
+  Roster roster;
+  for (const CheckedJson& member : object.objects("members", kMaxRanks)) roster.members.push_back(member_from(member));
+  roster.blob = bytes_of_hex(object.text("blob", 2 * kMaxBlobBytes));
+  return roster;
+}
+
+std::string to_json(const Step& step) { return json({{"text", short_text(step.text, kMaxStepBytes)}}).dump(); }
+Step step_from_json(std::string_view body) { return {CheckedJson::parse(body, "step message").text("text", kMaxStepBytes)}; }
+
+std::string to_json(const Arrival& arrival) {
+  auto budget = std::clamp<std::int64_t>(arrival.budget.count(), 0, kMaxBudgetMs);
+  if (arrival.name.size() > kMaxName)
+    throw Error(ErrorKind::usage, fmt::format("{}: a name of {} bytes, at most {} fit", arrival.kind, arrival.name.size(), kMaxName));
+  json body{{"kind", arrival.kind}, {"name", arrival.name}, {"text", arrival.text}, {"budget_ms", budget}};
+  return dump_exact(body, MessageType::arrive, arrival.name);
+}
+
+Arrival arrival_from_json(std::string_view body) {
+  auto object = CheckedJson::parse(body, "arrive message");
+  Arrival arrival{object.text("kind", kMaxName), object.text("name", kMaxName), object.text("text", limits_of(MessageType::arrive).bytes)};
+  arrival.budget = std::chrono::milliseconds(object.signed_number("budget_ms", 0, kMaxBudgetMs));
+  return arrival;
+}
+
+std::string to_json(const Release& release) { return dump_exact({{"text", release.text}}, MessageType::release, "text"); }
+Release release_from_json(std::string_view body) {
+  return {CheckedJson::parse(body, "release message").text("text", limits_of(MessageType::release).bytes)};
+}
+
+}  // namespace railgauge::control
