@@ -156,6 +156,10 @@ Launcher parse_launcher(std::string_view word) {
   throw Error(ErrorKind::usage, fmt::format("--launcher {}: wanted flags, torchrun, openmpi, slurm, hydra or mvapich", word));
 }
 
+bool is_loopback(const MeetingPoint& point) noexcept {
+  return point.host == "localhost" || point.host == "::1" || point.host.compare(0, 4, "127.") == 0;
+}
+
 LaunchContext launch_context(const LaunchFlags& flags, const LauncherVariables& variables) {
   std::optional<Launcher> only;
   if (flags.launcher) only = parse_launcher(*flags.launcher);

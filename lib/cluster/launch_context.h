@@ -46,6 +46,9 @@ struct MeetingPoint {
   bool operator==(const MeetingPoint&) const = default;
 };
 
+/// True if only this host can come there: "localhost", ::1, 127.*.
+bool is_loopback(const MeetingPoint& point) noexcept;
+
 /// This process's place among the others.
 struct LaunchContext {
   Launcher source = Launcher::none;

@@ -73,6 +73,11 @@ std::string dump_exact(const json& body, MessageType type, const std::string& na
               fmt::format("{} \"{}\": {} bytes, at most {} fit", name_of(type), name, text.size(), limits_of(type).bytes));
 }
 
+void refuse_long_text(const std::string& text, const std::string& what) {
+  if (text.size() > kMaxTextBytes)
+    throw Error(ErrorKind::usage, fmt::format("{}: a text of {} bytes, at most {} fit", what, text.size(), kMaxTextBytes));
+}
+
 std::string hex(const std::string& bytes) {
   std::string out;
   for (char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -119,20 +124,22 @@ std::string to_json(const Arrival& arrival) {
   auto budget = std::clamp<std::int64_t>(arrival.budget.count(), 0, kMaxBudgetMs);
   if (arrival.name.size() > kMaxName)
     throw Error(ErrorKind::usage, fmt::format("{}: a name of {} bytes, at most {} fit", arrival.kind, arrival.name.size(), kMaxName));
+  refuse_long_text(arrival.text, fmt::format("{} \"{}\"", arrival.kind, arrival.name));
   json body{{"kind", arrival.kind}, {"name", arrival.name}, {"text", arrival.text}, {"budget_ms", budget}};
   return dump_exact(body, MessageType::arrive, arrival.name);
 }
 
 Arrival arrival_from_json(std::string_view body) {
   auto object = CheckedJson::parse(body, "arrive message");
-  Arrival arrival{object.text("kind", kMaxName), object.text("name", kMaxName), object.text("text", limits_of(MessageType::arrive).bytes)};
+  Arrival arrival{object.text("kind", kMaxName), object.text("name", kMaxName), object.text("text", kMaxTextBytes)};
   arrival.budget = std::chrono::milliseconds(object.signed_number("budget_ms", 0, kMaxBudgetMs));
   return arrival;
 }
 
-std::string to_json(const Release& release) { return dump_exact({{"text", release.text}}, MessageType::release, "text"); }
-Release release_from_json(std::string_view body) {
-  return {CheckedJson::parse(body, "release message").text("text", limits_of(MessageType::release).bytes)};
+std::string to_json(const Release& release) {
+  refuse_long_text(release.text, "broadcast");
+  return dump_exact({{"text", release.text}}, MessageType::release, "text");
 }
+Release release_from_json(std::string_view body) { return {CheckedJson::parse(body, "release message").text("text", kMaxTextBytes)}; }
 
 }  // namespace railgauge::control

@@ -54,15 +54,19 @@ inline constexpr std::size_t kMaxStepBytes = 1024;
 std::string to_json(const Step& step);
 Step step_from_json(std::string_view body);
 
+/// The longest text of an arrival or a release: reading and writing its JSON takes a quarter of a second on a slow core, and
+/// the thread that does it sends no heartbeat meanwhile.
+inline constexpr std::size_t kMaxTextBytes = 4u << 20;
+
 /// A rank waits for all others.
 struct Arrival {
   std::string kind;    ///< "barrier", "gather", "broadcast"
   std::string name;    ///< the same on all ranks; ≤ 255 bytes
-  std::string text{};  ///< what it brings; UTF-8
+  std::string text{};  ///< what it brings; UTF-8, ≤ kMaxTextBytes
   std::chrono::milliseconds budget{0};  ///< how long it waits; ≤ 24 h
   bool operator==(const Arrival&) const = default;
 };
-/// Throws Error{usage} if a text is no UTF-8 or too long for one frame.
+/// Throws Error{usage} if a text is no UTF-8 or too long.
 std::string to_json(const Arrival& arrival);
 Arrival arrival_from_json(std::string_view body);
 
@@ -71,7 +75,7 @@ struct Release {
   std::string text{};  ///< what rank 0 brought to a broadcast
   bool operator==(const Release&) const = default;
 };
-/// Throws Error{usage} if the text is no UTF-8 or too long for one frame.
+/// Throws Error{usage} if the text is no UTF-8 or too long.
 std::string to_json(const Release& release);
 Release release_from_json(std::string_view body);
 
