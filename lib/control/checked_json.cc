@@ -13,6 +13,32 @@ namespace railgauge::control {
 
 using nlohmann::json;
 
+namespace {
+
+/// What the peer will read.
+std::size_t bytes_when_read(const std::string& text) {
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get_ref<const std::string&>().size();
+}
+
+/// At most `bytes`, and not ended inside a character.
+std::string beginning_of(const std::string& text, std::size_t bytes) {
+  std::string out = text.substr(0, bytes);
+  while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
+  if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xC0) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+std::string fitting_text(const std::string& text, std::size_t max_bytes) {
+  constexpr std::string_view kEllipsis = "…";
+  if (text.size() <= max_bytes && bytes_when_read(text) <= max_bytes) return text;
+  std::size_t room = max_bytes - kEllipsis.size();
+  std::string shorter = beginning_of(text, room);
+  if (bytes_when_read(shorter) > room) shorter = beginning_of(text, room / 3);
+  return shorter.append(kEllipsis);
+}
+
 struct CheckedJson::Impl {
   json object;
   std::string what;

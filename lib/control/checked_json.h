@@ -8,6 +8,10 @@
 
 namespace railgauge::control {
 
+/// As much of a text as CheckedJson::text takes at the other end, which counts three bytes for one that is not UTF-8: whole
+/// if it fits, else its beginning and "…". `max_bytes` at least 6. Internal to lib/control.
+std::string fitting_text(const std::string& text, std::size_t max_bytes);
+
 /// The one way by which a peer's JSON becomes values: each field is checked for presence, type, range and length, and what
 /// does not fit is Error{peer} naming the message, the field, what was found and what is allowed. Internal to lib/control.
 class CheckedJson {

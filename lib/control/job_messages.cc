@@ -18,29 +18,21 @@ constexpr std::size_t kMaxName = 255;
 constexpr std::int64_t kMaxPid = 1LL << 31;
 constexpr std::int64_t kMaxBudgetMs = 24LL * 3600 * 1000;
 
-std::string well_formed(const std::string& text) {
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
-}
-/// This host's names, whatever their bytes: an ill-formed one becomes three, so that a third of the room always suffices.
-std::string short_text(const std::string& text, std::size_t max_bytes) {
-  std::string clean = well_formed(text.substr(0, max_bytes));
-  return clean.size() <= max_bytes ? clean : well_formed(text.substr(0, max_bytes / 3));
-}
-json or_null(const std::optional<std::string>& text) { return text ? json(short_text(*text, kMaxName)) : json(nullptr); }
+json or_null(const std::optional<std::string>& text) { return text ? json(fitting_text(*text, kMaxName)) : json(nullptr); }
 
 json object_of(const Member& member) {
   return {{"rank", member.rank},
           {"world", member.world},
-          {"hostname", short_text(member.hostname, kMaxName)},
+          {"hostname", fitting_text(member.hostname, kMaxName)},
           {"boot_id", or_null(member.boot_id)},
           {"pid", member.pid},
-          {"tool_version", short_text(member.tool_version, kMaxName)},
+          {"tool_version", fitting_text(member.tool_version, kMaxName)},
           {"nccl_version", or_null(member.nccl_version)},
           {"cuda_driver_version", or_null(member.cuda_driver_version)},
           {"gpu_pci_address", or_null(member.gpu_pci_address)},
           {"gpu_uuid", or_null(member.gpu_uuid)},
-          {"launcher", short_text(member.launcher, kMaxName)},
-          {"job", short_text(member.job, kMaxName)}};
+          {"launcher", fitting_text(member.launcher, kMaxName)},
+          {"job", fitting_text(member.job, kMaxName)}};
 }
 
 Member member_from(const CheckedJson& object) {
@@ -60,17 +52,18 @@ Member member_from(const CheckedJson& object) {
   return member;
 }
 
+/// This host's names may hold any bytes.
+std::string dump(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
+
 /// The caller's own texts are not altered: what does not fit is refused.
-std::string dump_exact(const json& body, MessageType type, const std::string& name) {
-  std::string text;
+std::string dump_exact(const json& body, const std::string& what) {
   try {
-    text = body.dump();
+    std::string text = body.dump();
+    if (text.size() <= limits_of(MessageType::arrive).bytes) return text;
+    throw Error(ErrorKind::usage, fmt::format("{}: {} bytes in JSON, at most {} fit", what, text.size(), limits_of(MessageType::arrive).bytes));
   } catch (const json::type_error&) {
-    throw Error(ErrorKind::usage, fmt::format("{} \"{}\": the text is not UTF-8", name_of(type), name));
+    throw Error(ErrorKind::usage, fmt::format("{}: the text is not UTF-8", what));
   }
-  if (text.size() <= limits_of(type).bytes) return text;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} \"{}\": {} bytes, at most {} fit", name_of(type), name, text.size(), limits_of(type).bytes));
 }
 
 void refuse_long_text(const std::string& text, const std::string& what) {
@@ -98,7 +91,7 @@ std::string bytes_of_hex(const std::string& text) {
 
 }  // namespace
 
-std::string to_json(const Member& member) { return object_of(member).dump(); }
+std::string to_json(const Member& member) { return dump(object_of(member)); }
 Member member_from_json(std::string_view body) { return member_from(CheckedJson::parse(body, "join message")); }
 
 std::string to_json(const Roster& roster) {
@@ -106,7 +99,7 @@ std::string to_json(const Roster& roster) {
     throw Error(ErrorKind::usage, fmt::format("roster: a blob of {} bytes, at most {} fit", roster.blob.size(), kMaxBlobBytes));
   json members = json::array();
   for (const Member& member : roster.members) members.push_back(object_of(member));
-  return dump_exact({{"members", members}, {"blob", hex(roster.blob)}}, MessageType::roster, "members");
+  return dump({{"members", members}, {"blob", hex(roster.blob)}});
 }
 
 Roster roster_from_json(std::string_view body) {
@@ -117,16 +110,16 @@ Roster roster_from_json(std::string_view body) {
   return roster;
 }
 
-std::string to_json(const Step& step) { return json({{"text", short_text(step.text, kMaxStepBytes)}}).dump(); }
+std::string to_json(const Step& step) { return dump({{"text", fitting_text(step.text, kMaxStepBytes)}}); }
 Step step_from_json(std::string_view body) { return {CheckedJson::parse(body, "step message").text("text", kMaxStepBytes)}; }
 
 std::string to_json(const Arrival& arrival) {
   auto budget = std::clamp<std::int64_t>(arrival.budget.count(), 0, kMaxBudgetMs);
   if (arrival.name.size() > kMaxName)
     throw Error(ErrorKind::usage, fmt::format("{}: a name of {} bytes, at most {} fit", arrival.kind, arrival.name.size(), kMaxName));
-  refuse_long_text(arrival.text, fmt::format("{} \"{}\"", arrival.kind, arrival.name));
-  json body{{"kind", arrival.kind}, {"name", arrival.name}, {"text", arrival.text}, {"budget_ms", budget}};
-  return dump_exact(body, MessageType::arrive, arrival.name);
+  std::string what = fmt::format("{} \"{}\"", arrival.kind, arrival.name);
+  refuse_long_text(arrival.text, what);
+  return dump_exact({{"kind", arrival.kind}, {"name", arrival.name}, {"text", arrival.text}, {"budget_ms", budget}}, what);
 }
 
 Arrival arrival_from_json(std::string_view body) {
@@ -138,7 +131,7 @@ Arrival arrival_from_json(std::string_view body) {
 
 std::string to_json(const Release& release) {
   refuse_long_text(release.text, "broadcast");
-  return dump_exact({{"text", release.text}}, MessageType::release, "text");
+  return dump_exact({{"text", release.text}}, "broadcast");
 }
 Release release_from_json(std::string_view body) { return {CheckedJson::parse(body, "release message").text("text", kMaxTextBytes)}; }
 

@@ -15,18 +15,8 @@ using nlohmann::json;
 constexpr std::size_t kMaxStage = 64;
 constexpr std::size_t kMaxText = 4096;
 
-/// As much of a text as the peer will take, also when a system message or a name in it is not UTF-8.
+/// Also when a system message or a name in it is not UTF-8.
 std::string dump(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
-std::string cut(const std::string& text, std::size_t max_bytes) {
-  // Replacing an ill-formed byte makes three of one: cut with that in mind.
-  std::string clean = json(text.substr(0, max_bytes)).dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() <= max_bytes && clean.size() <= max_bytes) return text;
-  std::string shorter = text.substr(0, max_bytes / 3);
-  // Do not end inside a character.
-  while (!shorter.empty() && (static_cast<unsigned char>(shorter.back()) & 0xC0) == 0x80) shorter.pop_back();
-  if (!shorter.empty() && static_cast<unsigned char>(shorter.back()) >= 0xC0) shorter.pop_back();
-  return shorter + "…";
-}
 
 constexpr std::array kKinds{ErrorKind::usage, ErrorKind::unsupported, ErrorKind::system, ErrorKind::verbs, ErrorKind::cuda,
                             ErrorKind::nccl,  ErrorKind::peer,        ErrorKind::timeout, ErrorKind::data};
@@ -36,8 +26,8 @@ constexpr std::array kKinds{ErrorKind::usage, ErrorKind::unsupported, ErrorKind:
 std::string to_json(const Failure& failure) {
   return dump({{"kind", name_of(failure.kind)},
                {"code", failure.code},
-               {"stage", cut(failure.stage, kMaxStage)},
-               {"text", cut(failure.text, kMaxText)}});
+               {"stage", fitting_text(failure.stage, kMaxStage)},
+               {"text", fitting_text(failure.text, kMaxText)}});
 }
 
 Failure failure_from_json(std::string_view body) {
@@ -68,11 +58,11 @@ Done done_from_json(std::string_view body) {
   return done;
 }
 
-std::string to_json(const Stop& stop) { return dump({{"reason", cut(stop.reason, kMaxText)}}); }
+std::string to_json(const Stop& stop) { return dump({{"reason", fitting_text(stop.reason, kMaxText)}}); }
 
 Stop stop_from_json(std::string_view body) { return {CheckedJson::parse(body, "stop message").text("reason", kMaxText)}; }
 
-std::string to_json(const Busy& busy) { return dump({{"text", cut(busy.text, kMaxText)}}); }
+std::string to_json(const Busy& busy) { return dump({{"text", fitting_text(busy.text, kMaxText)}}); }
 
 Busy busy_from_json(std::string_view body) { return {CheckedJson::parse(body, "busy message").text("text", kMaxText)}; }
 

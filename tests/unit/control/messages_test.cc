@@ -156,5 +156,13 @@ TEST(Messages, LongOrIllFormedTextsAreCutToWhatThePeerTakes) {
   }
 }
 
+// The limit is on what the peer reads: quotes and escapes of JSON do not count.
+TEST(Messages, WhatJustFitsIsNotCut) {
+  for (const std::string& text : {std::string(4096, 'x'), std::string(4096, '"'), std::string(4094, 'y') + "\xc3\xbc"}) {
+    EXPECT_EQ(stop_from_json(to_json(Stop{text})).reason, text);
+  }
+  EXPECT_EQ(stop_from_json(to_json(Stop{std::string(4097, 'x')})).reason, std::string(4093, 'x') + "…");
+}
+
 }  // namespace
 }  // namespace railgauge::control
