@@ -28,6 +28,7 @@ class Child {
   Child(const RendezvousOptions& options, const Body& body) {
     if (::pipe(pipe_.data()) != 0) throw system_error("pipe", errno);
     pid_ = ::fork();
+    ::close(pipe_[pid_ != 0 ? 1 : 0]);  // so that a child that dies early ends the read below
     if (pid_ != 0) return;
     run_rank(options, [&](Rendezvous& r) { body(r, [&] { (void)!::write(pipe_[1], "x", 1); }); });
     ::_exit(0);
@@ -36,13 +37,13 @@ class Child {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
     ::close(pipe_[0]);
-    ::close(pipe_[1]);
   }
   void await_reached() const {
     char byte = 0;
     ASSERT_EQ(::read(pipe_[0], &byte, 1), 1);
   }
   void send(int signal) const { ::kill(pid_, signal); }
+  pid_t pid() const { return pid_; }
 
  private:
   std::array<int, 2> pipe_{};
@@ -61,6 +62,29 @@ const Child::Body kHang = [](Rendezvous& r, const std::function<void()>& reached
   reached();
   ::pause();
 };
+
+TEST(Processes, MeetAndTalk) {
+  std::uint16_t port = free_port();
+  std::vector<std::unique_ptr<Child>> others;
+  for (int rank = 1; rank < 8; ++rank) {
+    others.push_back(std::make_unique<Child>(options_of(rank, 8, port), [](Rendezvous& r, const std::function<void()>& reached) {
+      r.gather("processes", fmt::format("{} of {}: {}", r.rank(), r.world(), ::getpid()), soon());
+      if (r.broadcast("plan", {}, soon()) == "size 96K") reached();
+      r.barrier("the end", soon());
+    }));
+  }
+  Outcome outcome = run_rank(options_of(0, 8, port), [&](Rendezvous& r) {
+    auto texts = r.gather("processes", "here", soon());
+    for (int rank = 1; rank < 8; ++rank) {
+      EXPECT_EQ(texts.at(static_cast<std::size_t>(rank)),
+                fmt::format("{} of 8: {}", rank, others[static_cast<std::size_t>(rank) - 1]->pid()));
+    }
+    r.broadcast("plan", "size 96K", soon());
+    r.barrier("the end", soon());
+  });
+  EXPECT_EQ(text_of(outcome), "no error");
+  for (const auto& child : others) child->await_reached();
+}
 
 /// Ranks 0, 1, 3 are threads and rank 2 is a child that gets `signal` once all have met, or while it sits in a call.
 std::vector<Outcome> others_of(const Child& two, std::uint16_t port, int signal, const RankBody& body) {
