@@ -28,7 +28,7 @@ Opcode opcode_of(Operation op) {
 std::unique_ptr<verbs::Region> register_block(const RdmaGroup::Request& request, const memory::Block& block, bool exposed) {
   Operation op = request.layout.operation;
   verbs::RegionRequest wanted{.pd = request.domain->get(),
-                              .memory = block.registration(),
+                              .memory = block.registrations(),
                               .remote_write = exposed && (op == Operation::write || op == Operation::write_imm),
                               .remote_read = exposed && op == Operation::read,
                               .remote_atomic = exposed && request.layout.is_atomic(),
@@ -84,7 +84,7 @@ std::vector<transport::QpInfo> RdmaGroup::qp_infos(std::span<const std::uint32_t
     const Use use = exposed_ ? layout_.exposed_use() : layout_.local_use();
     infos.push_back({.qp_number = queue_->qp(lane)->qp_num,
                      .psn = psns[lane],
-                     .remote_address = block.registration().address + layout_.lane_offset(use, lane),
+                     .remote_address = block.address() + layout_.lane_offset(use, lane),
                      .remote_bytes = std::uint64_t{layout_.slots_per_lane} * layout_.stride,
                      .rkey = exposed_region_ ? exposed_region_->rkey() : 0});
   }
@@ -138,7 +138,7 @@ transport::WorkRequest RdmaGroup::request_of(std::uint32_t lane, std::uint32_t p
           .lkey = local_region_->lkey(),
           .rkey = peer.rkey,
           .immediate = position,
-          .local_address = local_->registration().address + layout_.lane_offset(layout_.local_use(), lane) + (from_source ? source : target),
+          .local_address = local_->address() + layout_.lane_offset(layout_.local_use(), lane) + (from_source ? source : target),
           // Atomics of a lane work on one word, so that its value says how many there were.
           .remote_address = peer.remote_address + (layout_.is_atomic() ? 0 : from_source ? target : source),
           .compare_add = swap ? position % layout_.source_slots() : 1U,
@@ -156,7 +156,7 @@ void RdmaGroup::prepare_sends(std::uint32_t lane, const transport::QpInfo& peer,
                         .lkey = local_region_->lkey(),
                         .rkey = peer.rkey,
                         .immediate = 0,
-                        .local_address = local_->registration().address + layout_.tally_offset(lane),
+                        .local_address = local_->address() + layout_.tally_offset(lane),
                         .remote_address = peer_tally,
                         .compare_add = 0,
                         .swap = 0});
@@ -166,7 +166,7 @@ void RdmaGroup::prepare_sends(std::uint32_t lane, const transport::QpInfo& peer,
 void RdmaGroup::prepare_receives(std::uint32_t lane) {
   std::vector<transport::RecvRequest> receives;
   for (std::uint32_t i = 0; i < layout_.recv_ring; ++i) {
-    std::uint64_t address = exposed_->registration().address + layout_.lane_offset(Use::target, lane) + (i % layout_.used_slots) * layout_.stride;
+    std::uint64_t address = exposed_->address() + layout_.lane_offset(Use::target, lane) + (i % layout_.used_slots) * layout_.stride;
     bool data = layout_.operation == Operation::send;
     receives.push_back(
         {.local_address = address, .bytes = data ? static_cast<std::uint32_t>(layout_.message_bytes) : 0, .lkey = exposed_region_->lkey()});

@@ -9,8 +9,12 @@ namespace {
 class HostBlock final : public Block {
  public:
   explicit HostBlock(Buffer buffer) : buffer_(std::move(buffer)) {}
-  Registration registration() const override {
-    return {.address = reinterpret_cast<std::uintptr_t>(buffer_.data()), .bytes = buffer_.mapped_bytes(), .dmabuf_fd = {}, .dmabuf_offset = 0};
+  std::uint64_t address() const noexcept override { return reinterpret_cast<std::uintptr_t>(buffer_.data()); }
+  RegistrationWays registrations() const override {
+    Registration plain;
+    plain.address = address();
+    plain.bytes = buffer_.mapped_bytes();
+    return {.offered = {plain}, .refused = {}};
   }
   std::byte* host_address() const noexcept override { return buffer_.data(); }
   void fill(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pattern_offset, Pattern pattern) override {
@@ -29,6 +33,15 @@ class HostBlock final : public Block {
 };
 
 }  // namespace
+
+const char* name_of(const Registration& registration) noexcept {
+  switch (registration.way) {
+    case Way::host: return "host";
+    case Way::dmabuf: return registration.pcie_mapping ? "dma-buf, PCIe mapping" : "dma-buf";
+    case Way::peermem: return "peermem";
+  }
+  return "host";
+}
 
 std::unique_ptr<Block> HostSource::allocate(std::uint64_t bytes) {
   BufferRequest request = like_;

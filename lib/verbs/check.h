@@ -8,8 +8,8 @@
 
 namespace railgauge::verbs {
 
-/// The three conventions of libibverbs and librdmacm, one check each, and for the two that give a number also the errno behind
-/// it, for callers that may not throw or have another way round. No other file compares a return code of theirs.
+/// The three conventions of libibverbs and librdmacm, one check each, and also the errno behind
+/// each, for callers that may not throw or have another way round. No other file compares a return code of theirs.
 /// `what` names call and object: "ibv_create_cq of 256 entries on mlx5_0". Throws Error{verbs} with the errno.
 
 /// A pointer, null with errno: ibv_create_*, ibv_reg_mr, ibv_open_device, ibv_alloc_pd.
@@ -19,6 +19,9 @@ T* check_pointer(T* pointer, const std::string& what) {
   int error = errno;
   throw Error(ErrorKind::verbs, fmt::format("{}: {}", what, errno_text(error)), error);
 }
+
+/// The errno of a null pointer, 0 of any other. Never 0 for a failure, as below.
+inline int errno_of_pointer(const void* pointer) noexcept { return pointer != nullptr ? 0 : errno > 0 ? errno : EIO; }
 
 /// The errno of a negative result, 0 of any other. −1 leaves it in errno; some calls of librdmacm answer −errno. Never 0 for a
 /// failure: a provider that left errno alone gave no reason, which is EIO.

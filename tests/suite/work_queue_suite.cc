@@ -68,8 +68,10 @@ class VerbsPair final : public Pair {
 
  private:
   verbs::RegionRequest request(memory::Buffer& buffer) const {
-    memory::Registration r{.address = reinterpret_cast<std::uintptr_t>(buffer.data()), .bytes = buffer.bytes(), .dmabuf_fd = {}, .dmabuf_offset = 0};
-    return {.pd = pd_.get(), .memory = r, .remote_write = true, .remote_read = true, .remote_atomic = true, .relaxed_ordering = true};
+    memory::Registration r;
+    r.address = reinterpret_cast<std::uintptr_t>(buffer.data());
+    r.bytes = buffer.bytes();
+    return {.pd = pd_.get(), .memory = {.offered = {r}, .refused = {}}, .remote_write = true, .remote_read = true, .remote_atomic = true, .relaxed_ordering = true};
   }
   verbs::QueueRequest queue_request() const {
     return {.device = &device_, .pd = pd_.get(), .lanes = kLanes, .send_requests = 16, .signal_every = 1, .recv_requests = 8, .inline_bytes = 0, .events = true};

@@ -66,8 +66,12 @@ TEST(HostSource, BlocksFillCheckAndClear) {
   EXPECT_EQ(block->check(64, 1'000, 64, Pattern{4}).mismatched_bytes, 0U);
   block->clear(100, 8);
   EXPECT_GT(block->check(64, 1'000, 64, Pattern{4}).mismatched_bytes, 0U);
-  EXPECT_EQ(block->registration().address, reinterpret_cast<std::uintptr_t>(block->host_address()));
-  EXPECT_EQ(block->registration().bytes, 12'288U);  // three whole pages of 4 KiB: a NIC knows pages only
+  EXPECT_EQ(block->address(), reinterpret_cast<std::uintptr_t>(block->host_address()));
+  const RegistrationWays ways = block->registrations();
+  ASSERT_EQ(ways.offered.size(), 1U);
+  EXPECT_STREQ(name_of(ways.offered[0]), "host");
+  EXPECT_EQ(ways.offered[0].address, block->address());
+  EXPECT_EQ(ways.offered[0].bytes, 12'288U);  // three whole pages of 4 KiB: a NIC knows pages only
 }
 
 }  // namespace
