@@ -41,7 +41,7 @@ RAILGAUGE_SIM_EXPORT int ibv_dealloc_pd(ibv_pd* handle) {
 }
 
 static ibv_mr* register_and_hand_out(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) {
-  SimMr* mr = register_memory({&sim(pd), address, length, iova, access});
+  SimMr* mr = register_memory({&sim(pd), address, length, iova, access, false, -1});
   return mr == nullptr ? nullptr : &mr->verbs;
 }
 RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
@@ -56,8 +56,12 @@ RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::siz
                                              int access) {
   return ibv_reg_mr_iova2(pd, address, length, iova, static_cast<unsigned>(access));
 }
-RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) {
-  return errno = EOPNOTSUPP, nullptr;
+RAILGAUGE_SIM_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                               int fd, int access) {
+  const DeviceDescription& d = sim(pd->context).device->description;
+  if (!d.dmabuf || d.classic) return errno = EOPNOTSUPP, nullptr;
+  SimMr* mr = register_memory({&sim(pd), reinterpret_cast<void*>(offset), length, iova, static_cast<unsigned>(access), true, fd});
+  return mr == nullptr ? nullptr : &mr->verbs;
 }
 RAILGAUGE_SIM_EXPORT int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) {
   return errno = EOPNOTSUPP, IBV_REREG_MR_ERR_INPUT;

@@ -64,7 +64,7 @@ bool set_device(DeviceDescription& d, const std::string& key, const std::string&
   static const std::map<std::string, Setter> kSetters = {
       NUMBER(guid), NUMBER(max_qp), NUMBER(max_cq), NUMBER(max_mr), NUMBER(max_pd), NUMBER(max_qp_wr), NUMBER(max_sge),
       NUMBER(max_sge_rd), NUMBER(max_cqe), NUMBER(max_rd_atomic), NUMBER(max_mr_bytes), NUMBER(max_msg_bytes),
-      NUMBER(max_inline_bytes), NUMBER(doorbell_ns), NUMBER(latency_ns), NUMBER(numa_node), SWITCH(atomics),
+      NUMBER(max_inline_bytes), NUMBER(doorbell_ns), NUMBER(latency_ns), NUMBER(numa_node), SWITCH(atomics), SWITCH(dmabuf), SWITCH(peermem),
       SWITCH(classic), SWITCH(gid_table), SWITCH(extended_qp), SWITCH(data_in_order), SWITCH(enforce_memlock), SWITCH(paced), SWITCH(rnr_waits_full_timer),
       {"board", [](DeviceDescription& x, const std::string& v) { return x.board = "railgauge-sim " + v, true; }},
       {"firmware", [](DeviceDescription& x, const std::string& v) { return x.firmware = "simulated-" + v, true; }},

@@ -47,6 +47,7 @@ struct DeviceDescription {
   std::uint32_t max_msg_bytes = 1u << 30, max_inline_bytes = 220;
   bool gid_table = true;  ///< there is a call for the whole GID table
   bool classic = false;  ///< only the calls of the first libibverbs, no sysfs tree, no event channel
+  bool dmabuf = true, peermem = true;  ///< take device memory by dma-buf, by its address
   bool atomics = true, extended_qp = true, data_in_order = true, enforce_memlock = false;
   // modelled costs
   bool paced = false;            ///< completions no sooner than the wire allows

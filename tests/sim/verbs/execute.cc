@@ -38,13 +38,6 @@ Outcome check_local(const SimQp& qp, const ibv_send_wr& wr, std::uint64_t& total
   return {};
 }
 
-/// Local bytes of an SGE: regions may be registered under another address than their own.
-char* local_bytes(const SimQp& qp, const ibv_send_wr& wr, const ibv_sge& s) noexcept {
-  if ((wr.send_flags & IBV_SEND_INLINE) != 0) return reinterpret_cast<char*>(s.addr);
-  const MrShared* mr = find_region(*qp.context->header, s.lkey);
-  return mr == nullptr ? nullptr : reinterpret_cast<char*>(owner_address(*mr, s.addr));
-}
-
 /// The peer's region for a one-sided operation, or why not. A zero-length operation needs no key (general knowledge of the IBTA rules, not checked).
 const MrShared* check_remote(SimQp& qp, std::uint32_t rkey, std::uint64_t address, std::uint64_t length, unsigned right,
                              Outcome& outcome) noexcept {
@@ -207,6 +200,12 @@ Outcome execute_connected(SimQp& qp, const ibv_send_wr& wr, std::uint64_t total)
 }
 
 }  // namespace
+
+char* local_bytes(const SimQp& qp, const ibv_send_wr& wr, const ibv_sge& s) noexcept {
+  if ((wr.send_flags & IBV_SEND_INLINE) != 0) return reinterpret_cast<char*>(s.addr);
+  const MrShared* mr = find_region(*qp.context->header, s.lkey);
+  return mr == nullptr ? nullptr : reinterpret_cast<char*>(owner_address(*mr, s.addr));
+}
 
 Outcome execute(SimQp& qp, const ibv_send_wr& wr) noexcept {
   std::uint64_t total = 0;

@@ -16,6 +16,9 @@ struct Outcome {
 /// Carries out `wr` (sq_lock held). Inline data must still be where its SGEs say.
 Outcome execute(SimQp& qp, const ibv_send_wr& wr) noexcept;
 
+/// Where an SGE's bytes are for the stand-in, which may be another address than the program's (device memory); null: no such region.
+char* local_bytes(const SimQp& qp, const ibv_send_wr& wr, const ibv_sge& s) noexcept;
+
 /// Vendor codes of the stand-in: which check failed.
 enum : std::uint16_t {
   kVendorLocalKey = 0x51,

@@ -25,8 +25,8 @@ bool peer_alive(Peer& peer) noexcept;
 /// A descriptor for the write end `number` of a pipe in the peer, −1 when it cannot be opened. Owned by the peer object.
 int peer_pipe(Peer& peer, int number) noexcept;
 
-/// Maps the piece of the peer's memory that holds `address`; false when that is not possible.
-bool map_window(Peer& peer, std::uint64_t address, Window& window) noexcept;
+/// Maps the piece of the peer's memory that holds `address`, which is within the region's reach; false when that is not possible.
+bool map_window(Peer& peer, const MrShared& mr, std::uint64_t address, Window& window) noexcept;
 
 /// Takes a queue pair number for an object at `offset` of our context's memory; 0 with errno when none is left.
 std::uint32_t take_qp_number(const Peer& self, std::uint64_t offset) noexcept;

@@ -8,7 +8,7 @@
 
 namespace railgauge::simverbs {
 
-constexpr std::uint64_t kFabricMagic = 0x52474d5645524232;  ///< changes whenever a record below changes
+constexpr std::uint64_t kFabricMagic = 0x52474d5645524233;  ///< changes whenever a record below changes
 constexpr std::uint32_t kQpSlots = 1u << 16;                ///< the low 16 bits of a QP number name its slot
 constexpr std::uint32_t kMaxMr = 1u << 16;                  ///< upper 24 bits of a key index this table
 constexpr std::uint32_t kMaxGids = 64;                      ///< GID table entries of a port
@@ -66,11 +66,12 @@ struct MrShared {
   std::atomic<std::uint32_t> key;
   std::uint32_t access;
   std::uint32_t pd;
-  std::uint32_t reserved;
+  std::int32_t own_file;   ///< number in the owner of the file that holds the region (device memory); −1: the memory file
   std::uint64_t iova;      ///< address the peer uses
   std::uint64_t address;   ///< address in the owner
   std::uint64_t length;
-  std::uint64_t reach_lo;  ///< owner addresses [lo, hi) lie in its memory file and can be mapped by a peer
+  std::uint64_t file_offset;  ///< of `address` in own_file
+  std::uint64_t reach_lo;  ///< owner addresses [lo, hi) lie in its memory file, or own_file, and can be mapped by a peer
   std::uint64_t reach_hi;
 };
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "device_memory.h"
 #include "fabric.h"
 #include "faults.h"
 #include "proc.h"
@@ -214,10 +215,12 @@ std::uint32_t take_mr_index(SimContext& c) {
 }
 
 /// Makes what peers may reach of the region reachable, and says in `fresh` which part that is. 0, or the errno of ibv_reg_mr.
-int map_region(const RegistrationRequest& r, MrShared& fresh) {
+int map_region(const RegistrationRequest& r, MrShared& fresh, SimMr& mr) {
+  if (r.by_dmabuf || (sim(r.pd->verbs.context).device->description.peermem && is_device_memory(r.address))) return map_device_region(r, fresh, mr);
   if (r.length == 0) return 0;
   const auto begin = reinterpret_cast<std::uint64_t>(r.address);
   const bool writable = (r.access & IBV_ACCESS_LOCAL_WRITE) != 0;
+  fresh.address = begin;
   if (begin + r.length < begin) return EFAULT;
   std::uint64_t lo = 0;
   std::uint64_t hi = 0;
@@ -235,14 +238,15 @@ int map_region(const RegistrationRequest& r, MrShared& fresh) {
 SimMr* register_memory(const RegistrationRequest& r) {
   SimContext& c = sim(r.pd->verbs.context);
   if (c.faulty) {
-    if (const int forced = forced_errno(c, "reg_mr"); forced != 0) return errno = forced, nullptr;
+    if (const int forced = forced_errno(c, r.by_dmabuf ? "reg_dmabuf_mr" : "reg_mr"); forced != 0) return errno = forced, nullptr;
   }
   if (const int bad = check_request(r, c.device->description); bad != 0) return errno = bad, nullptr;
   MrShared fresh{};
+  fresh.own_file = -1;
   auto mr = std::make_unique<SimMr>();
   const std::scoped_lock guard(remap_mutex(), c.mutex);
   if (c.mr_count >= c.device->description.max_mr) return errno = ENOMEM, nullptr;
-  if (const int bad = map_region(r, fresh); bad != 0) return errno = bad, nullptr;
+  if (const int bad = map_region(r, fresh, *mr); bad != 0) return errno = bad, nullptr;
   const std::uint32_t index = take_mr_index(c);
   c.mr_generation[index] = static_cast<std::uint8_t>(c.mr_generation[index] % 255 + 1);
   const std::uint32_t key = index << 8 | c.mr_generation[index];
@@ -250,14 +254,18 @@ SimMr* register_memory(const RegistrationRequest& r) {
   shared.access = r.access;
   shared.pd = r.pd->id;
   shared.iova = r.iova;
-  shared.address = reinterpret_cast<std::uint64_t>(r.address);
+  shared.own_file = fresh.own_file;
+  shared.file_offset = fresh.file_offset;
+  shared.address = fresh.address;
   shared.length = r.length;
   shared.reach_lo = fresh.reach_lo;
   shared.reach_hi = fresh.reach_hi;
   shared.key.store(key, std::memory_order_release);
-  if (fresh.reach_hi > fresh.reach_lo) remapped_ranges().emplace_back(fresh.reach_lo, fresh.reach_hi);
-  mr->remapped_lo = fresh.reach_lo;
-  mr->remapped_hi = fresh.reach_hi;
+  if (mr->own_file < 0 && fresh.reach_hi > fresh.reach_lo) {
+    remapped_ranges().emplace_back(fresh.reach_lo, fresh.reach_hi);
+    mr->remapped_lo = fresh.reach_lo;
+    mr->remapped_hi = fresh.reach_hi;
+  }
   mr->verbs = {&c.base(), &r.pd->verbs, r.address, r.length, index, key, key};
   c.mrs[index] = mr.get();
   ++c.mr_count;
@@ -271,6 +279,7 @@ int deregister_memory(SimMr* mr) {
   const std::uint32_t index = mr->verbs.handle;
   c.header->mrs[index].key.store(0, std::memory_order_release);
   if (mr->remapped_hi > mr->remapped_lo) give_pages_back({mr->remapped_lo, mr->remapped_hi});
+  unmap_device_region(*mr);
   c.mrs[index] = nullptr;
   c.free_mrs.push_back(index);
   --c.mr_count;

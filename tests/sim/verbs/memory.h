@@ -1,4 +1,5 @@
-/// Memory regions: the caller's pages become pages of the process's memory file, so that peers can map them.
+/// Memory regions: the caller's pages become pages of the process's memory file, so that peers can map them. Device memory
+/// has a file already (device_memory.h).
 #pragma once
 #include "objects.h"
 
@@ -11,6 +12,8 @@ struct RegistrationRequest {
   std::size_t length = 0;
   std::uint64_t iova = 0;
   unsigned access = 0;
+  bool by_dmabuf = false;  ///< `address` is then the offset in the buffer, as ibv_mr::addr will be
+  int dmabuf_fd = -1;
 };
 
 /// Registers; null with errno as the real call gives it (EINVAL for bad flags, EFAULT for unmapped memory, ENOMEM).

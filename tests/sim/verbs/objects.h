@@ -33,6 +33,13 @@ struct Deleter {
   void operator()(Helper* helper) const noexcept;
 };
 
+/// The piece of a peer's memory used last.
+struct Window {
+  std::uint64_t lo = 1;  ///< owner address; an empty window has lo > hi
+  std::uint64_t hi = 0;
+  char* base = nullptr;  ///< where lo is mapped here
+};
+
 /// Another context seen from this process (or one of our own).
 struct Peer {
   std::uint32_t pid = 0;
@@ -47,6 +54,7 @@ struct Peer {
   std::atomic<bool> dead{false};
   std::mutex mutex;
   std::unordered_map<std::uint64_t, char*> windows;  ///< mapped gigabytes of its memory, by address >> 30
+  std::unordered_map<std::uint64_t, Window> own_files;  ///< mapped regions with a file of their own, by address
   std::unordered_set<std::uint32_t> prepared;        ///< keys of regions whose pages are mapped here
   std::unordered_map<int, int> pipes;                ///< its pipes opened here, by its number
 
@@ -54,13 +62,6 @@ struct Peer {
   Record* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<Record*>(base + offset);
   }
-};
-
-/// The piece of a peer's memory used last.
-struct Window {
-  std::uint64_t lo = 1;  ///< owner address; an empty window has lo > hi
-  std::uint64_t hi = 0;
-  char* base = nullptr;  ///< where lo is mapped here
 };
 
 /// What a port has moved.
@@ -86,6 +87,9 @@ struct SimPd {
 struct SimMr {
   ibv_mr verbs{};
   std::uint64_t remapped_lo = 0, remapped_hi = 0;
+  int own_file = -1;              ///< of a region in device memory; −1: none
+  void* own_mapping = nullptr;
+  std::uint64_t own_mapping_bytes = 0;
 };
 
 struct SimAh {

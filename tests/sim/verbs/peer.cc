@@ -78,6 +78,10 @@ char* map_context(int fd) noexcept {
 
 void forget(Peer* peer) noexcept {
   for (const auto& [address, at] : peer->windows) munmap(at, 1ull << 30);
+  for (const auto& [address, window] : peer->own_files) {
+    const auto at = reinterpret_cast<std::uint64_t>(window.base);
+    munmap(reinterpret_cast<void*>(at / 4096 * 4096), at % 4096 + (window.hi - window.lo));
+  }
   for (const auto& [number, fd] : peer->pipes) close(fd);
   if (peer->base != nullptr) munmap(peer->base, kContextBytes);
   if (peer->memory_fd >= 0 && !peer->own_process) close(peer->memory_fd);
@@ -194,10 +198,30 @@ int peer_pipe(Peer& peer, int number) noexcept {
   return fd;
 }
 
-bool map_window(Peer& peer, std::uint64_t address, Window& window) noexcept {
+namespace {
+
+/// The whole of a region that has a file of its own. The peer's lock is held.
+bool map_own_file(Peer& peer, const MrShared& mr, Window& window) noexcept {
+  const auto known = peer.own_files.find(mr.address);
+  if (known != peer.own_files.end()) return window = known->second, true;
+  const int fd = open_fd_of(peer.pid, mr.own_file, O_RDWR);
+  if (fd < 0) return false;
+  const std::uint64_t lead = mr.file_offset % 4096;
+  void* at = mmap(nullptr, lead + mr.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(mr.file_offset - lead));
+  close(fd);
+  if (at == MAP_FAILED) return false;
+  window = {mr.address, mr.address + mr.length, static_cast<char*>(at) + lead};
+  peer.own_files.emplace(mr.address, window);
+  return true;
+}
+
+}  // namespace
+
+bool map_window(Peer& peer, const MrShared& mr, std::uint64_t address, Window& window) noexcept {
   constexpr std::uint64_t kSize = 1ull << 30;
   const std::uint64_t index = address / kSize;
   const std::lock_guard guard(peer.mutex);
+  if (mr.own_file >= 0) return map_own_file(peer, mr, window);
   char*& at = peer.windows[index];
   if (at == nullptr) {
     if (peer.memory_fd < 0) peer.memory_fd = open_fd_of(peer.pid, peer.header->memory_fd, O_RDWR);

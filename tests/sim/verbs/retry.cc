@@ -176,7 +176,8 @@ Outcome execute_flipped(SimQp& qp, const ibv_send_wr& wr, std::uint64_t flip) no
   if (wr.opcode == IBV_WR_RDMA_READ) return execute(qp, wr);
   std::vector<char> bytes;
   for (int i = 0; i < wr.num_sge; ++i) {
-    const auto* from = reinterpret_cast<const char*>(wr.sg_list[i].addr);
+    const char* from = local_bytes(qp, wr, wr.sg_list[i]);
+    if (from == nullptr) return execute(qp, wr);
     bytes.insert(bytes.end(), from, from + wr.sg_list[i].length);
   }
   if (bytes.empty()) return execute(qp, wr);

@@ -37,7 +37,7 @@ bool in_pieces(Target& t, const MrShared& mr, std::uint64_t address, char* local
     bool in_reach = false;
     std::uint64_t piece = run_length(mr, address, length, in_reach);
     if (in_reach) {
-      if ((address < t.window.lo || address >= t.window.hi) && !map_window(*t.peer, address, t.window)) return false;
+      if ((address < t.window.lo || address >= t.window.hi) && !map_window(*t.peer, mr, address, t.window)) return false;
       piece = std::min(piece, t.window.hi - address);
       copy(t.window.base + (address - t.window.lo), local, piece);
     } else {
@@ -59,7 +59,7 @@ bool in_pieces(Target& t, const MrShared& mr, std::uint64_t address, char* local
 char* reach(Target& t, const MrShared& mr, std::uint64_t address, std::uint64_t length) noexcept {
   if (char* at = direct(t, mr, address, length); at != nullptr) return at;
   if (address < mr.reach_lo || address + length > mr.reach_hi) return nullptr;
-  return map_window(*t.peer, address, t.window) ? direct(t, mr, address, length) : nullptr;
+  return map_window(*t.peer, mr, address, t.window) ? direct(t, mr, address, length) : nullptr;
 }
 
 void prepare_region(Target& t, const MrShared& mr, std::uint32_t key) noexcept {
@@ -71,7 +71,7 @@ void prepare_region(Target& t, const MrShared& mr, std::uint32_t key) noexcept {
   }
   for (std::uint64_t at = mr.reach_lo; at < mr.reach_hi;) {
     Window window;
-    if (!map_window(*t.peer, at, window)) return;
+    if (!map_window(*t.peer, mr, at, window)) return;
     const std::uint64_t end = std::min(mr.reach_hi, window.hi);
 #ifdef MADV_POPULATE_WRITE
     madvise(window.base + (at - window.lo), end - at, MADV_POPULATE_WRITE);  // since Linux 5.14; only a help

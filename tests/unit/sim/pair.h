@@ -31,6 +31,7 @@ struct Options {
   std::size_t bytes = 3 * 4096;
   ibv_mtu mtu = IBV_MTU_1024;
   ibv_qp_type type = IBV_QPT_RC;
+  int device = 0;  // in the list
 };
 
 /// What an endpoint tells its peer.
@@ -45,7 +46,7 @@ class Endpoint {
  public:
   explicit Endpoint(const Options& o = {}) : options(o) {
     ibv_device** list = ibv_get_device_list(nullptr);
-    context = ibv_open_device(list[0]);
+    context = ibv_open_device(list[o.device]);
     ibv_free_device_list(list);
     pd = ibv_alloc_pd(context);
     buffer = static_cast<unsigned char*>(

@@ -142,7 +142,7 @@ TEST(Region, RefusesBadFlagsAndUnmappedMemory) {
   EXPECT_EQ(ibv_reg_mr(e.pd, reinterpret_cast<void*>(0x10000), 4096, kAll), nullptr);
   EXPECT_EQ(errno, EFAULT);
   EXPECT_EQ(ibv_reg_dmabuf_mr(e.pd, 0, 4096, 0, -1, 0), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
+  EXPECT_EQ(errno, EBADF);  // what a device that takes dma-bufs says of none
 }
 
 TEST(Region, KeepsContentAcrossRegistrationAndItsEnd) {
