@@ -30,6 +30,7 @@ OWNERS = {  # third-party header → the only folders that may see it
     r"CLI/": {"bench", "tests"},
     r"sodium": {"lib/control", "lib/results", "tests"},
     r"benchmark/": {"bench/micro"},
+    r"(?:cuda|cuda_runtime|cuda_runtime_api|nvml|nccl)\.h$": {"tests"},  # a build needs no toolkit (cuda/cuda_abi.h)
 }
 # Names of libibverbs and librdmacm in code, whoever included their headers; comments and messages may have them.
 VERBS_NAME = re.compile(r"\b(?:ibv|IBV|rdma_cm|RDMA_CM|RDMA_PS)_\w+")

@@ -12,8 +12,8 @@ namespace {
 
 // Prefixes from tcp-facts.md section 4 (allow-list) and the variables rdma-core's providers read.
 constexpr std::array<std::string_view, 8> kPrefixes = {"NCCL_", "UCX_", "FI_", "OMP_", "IBV_", "RDMAV_", "MLX5_", "MLX4_"};
-constexpr std::array<std::string_view, 5> kNames = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
-                                                    "RAILGAUGE_SIM_DEVICE", "RAILGAUGE_SIM_FAULTS"};
+constexpr std::array<std::string_view, 8> kNames = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
+                                                    "RAILGAUGE_SIM_DEVICE", "RAILGAUGE_SIM_FAULTS", "RAILGAUGE_LIBCUDA", "RAILGAUGE_SIM_CUDA", "RAILGAUGE_SIM_CUDA_FAULTS"};
 // Inside the prefixes, names that may hold a secret or a host's private path.
 constexpr std::array<std::string_view, 4> kSecretWords = {"TOKEN", "PASSWORD", "SECRET", "KEY"};
 
@@ -40,6 +40,7 @@ Environment read_environment() {
   Environment out;
   out.token = get("RAILGAUGE_TOKEN");
   out.sysroot = get("RAILGAUGE_SYSROOT");
+  out.libcuda = get("RAILGAUGE_LIBCUDA");
   out.no_color = get("NO_COLOR").has_value();
   out.plain_terminal = get("TERM").value_or("") == "dumb";
   return out;

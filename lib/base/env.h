@@ -11,6 +11,7 @@ namespace railgauge {
 struct Environment {
   std::optional<std::string> token;    ///< RAILGAUGE_TOKEN: the shared token of serve and check, so that no command line shows it
   std::optional<std::string> sysroot;  ///< RAILGAUGE_SYSROOT: default of --sysroot, the root under which host facts are read
+  std::optional<std::string> libcuda;  ///< RAILGAUGE_LIBCUDA: the file to load in place of the NVIDIA driver's libcuda.so.1
   bool no_color = false;               ///< NO_COLOR (any value but nothing): no colour on a terminal
   bool plain_terminal = false;         ///< TERM is "dumb": a terminal without escape sequences (Emacs, CI consoles)
 };

@@ -1,0 +1,48 @@
+# The CUDA toolkit, which nothing needs: nvcc makes the kernels that are embedded, cuda.h is what a test compares cuda/cuda_abi.h with.
+# Sets RAILGAUGE_NVCC_ARCHITECTURES (flags; empty: no kernels), RAILGAUGE_KERNELS_LINE (for the summary), RAILGAUGE_CUDA_INCLUDE.
+file(GLOB railgauge_toolkits LIST_DIRECTORIES true /usr/local/cuda-*)
+list(SORT railgauge_toolkits COMPARE NATURAL ORDER DESCENDING)
+set(railgauge_toolkits $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda ${railgauge_toolkits} /usr/lib/nvidia-cuda-toolkit)
+find_program(RAILGAUGE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin PATHS ${railgauge_toolkits})
+find_path(RAILGAUGE_CUDA_INCLUDE cuda.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES include PATHS ${railgauge_toolkits})
+mark_as_advanced(RAILGAUGE_NVCC RAILGAUGE_CUDA_INCLUDE)
+
+# Of sm_80 (A100), sm_90 (H100) and sm_100 (B200) those that this nvcc knows, and PTX of the first of them for what comes later.
+# The image is not compressed: drivers older than the toolkit could not unpack it.
+set(RAILGAUGE_NVCC_ARCHITECTURES "")
+set(RAILGAUGE_KERNELS_LINE "left out: no nvcc found (optional; fill and check of GPU memory then go through copies)")
+if(RAILGAUGE_NVCC)
+  execute_process(COMMAND ${RAILGAUGE_NVCC} --list-gpu-arch OUTPUT_VARIABLE railgauge_known ERROR_QUIET)
+  set(railgauge_names "")
+  set(railgauge_ptx "")
+  foreach(arch 80 90 100)
+    if(railgauge_known MATCHES "compute_${arch}\n")
+      list(APPEND RAILGAUGE_NVCC_ARCHITECTURES -gencode arch=compute_${arch},code=sm_${arch})
+      list(APPEND railgauge_names sm_${arch})
+      if(NOT railgauge_ptx)
+        set(railgauge_ptx ${arch})
+      endif()
+    endif()
+  endforeach()
+  if(railgauge_ptx)
+    list(APPEND RAILGAUGE_NVCC_ARCHITECTURES -gencode arch=compute_${railgauge_ptx},code=compute_${railgauge_ptx})
+    list(JOIN railgauge_names ", " railgauge_names)
+    set(RAILGAUGE_KERNELS_LINE "${railgauge_names} and PTX, by ${RAILGAUGE_NVCC}")
+  else()
+    set(RAILGAUGE_KERNELS_LINE "left out: ${RAILGAUGE_NVCC} knows none of sm_80, sm_90, sm_100")
+  endif()
+endif()
+
+# An nvcc without a host compiler that it likes must not break the build.
+if(RAILGAUGE_NVCC_ARCHITECTURES AND NOT RAILGAUGE_NVCC_TRIED STREQUAL "${RAILGAUGE_NVCC}")
+  file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/nvcc-try.cu" "extern \"C\" __global__ void f(int* p) { *p = 1; }\n")
+  execute_process(COMMAND ${RAILGAUGE_NVCC} -std=c++17 -fatbin --no-compress ${RAILGAUGE_NVCC_ARCHITECTURES} -o nvcc-try.fatbin nvcc-try.cu
+    WORKING_DIRECTORY "${CMAKE_BINARY_DIR}/CMakeFiles" RESULT_VARIABLE railgauge_result OUTPUT_QUIET ERROR_VARIABLE railgauge_error)
+  if(railgauge_result EQUAL 0)
+    set(RAILGAUGE_NVCC_TRIED "${RAILGAUGE_NVCC}" CACHE INTERNAL "nvcc that has compiled a kernel here")
+  else()
+    string(REGEX MATCH "[^\n]+" railgauge_error "${railgauge_error}")
+    set(RAILGAUGE_NVCC_ARCHITECTURES "")
+    set(RAILGAUGE_KERNELS_LINE "left out: ${RAILGAUGE_NVCC} cannot compile: ${railgauge_error}")
+  endif()
+endif()
