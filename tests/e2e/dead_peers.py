@@ -13,20 +13,31 @@ NOTICED = 6 * SLOW
 
 class DeadPeers(RailgaugeTest):
     def start(self, server, *arguments, simulated=False):
-        return subprocess.Popen([PROGRAM, *arguments, "127.0.0.1", "--port", str(server.port)], env=environment(simulated),
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.here)
+        """A client that has been measuring for 2 s: counted from its run's start, which a busy machine reaches late."""
+        log = self.here / "client.log"
+        with open(log, "w") as err:
+            client = subprocess.Popen([PROGRAM, "-v", *arguments, "127.0.0.1", "--port", str(server.port)], env=environment(simulated),
+                                      stdout=err, stderr=err, cwd=self.here)
+        end = time.monotonic() + 60 * SLOW
+        while "start of 0 bytes received" not in log.read_text():
+            if client.poll() is not None or time.monotonic() > end:
+                client.kill()
+                client.wait()
+                self.fail("the run did not start: " + log.read_text())
+            time.sleep(0.05)
+        time.sleep(2 * SLOW)
+        return client
 
     def partial_after(self, how, *arguments, simulated=False):
-        """The client's record, its server having been sent the signal `how` after 2 s."""
+        """The client's record, its server having been sent the signal `how` 2 s into the run."""
         server = Server(simulated=simulated)
         try:
             client = self.start(server, *arguments, "--duration", "30s", simulated=simulated)
-            time.sleep(2 * SLOW)
             server.process.send_signal(how)
             begin = time.monotonic()
-            out, err = client.communicate(timeout=60 * SLOW)
+            client.wait(timeout=60 * SLOW)
             self.assertLess(time.monotonic() - begin, NOTICED, "a vanished peer must be noticed within 5 s")
-            self.assertEqual(client.returncode, 3, out + err)
+            self.assertEqual(client.returncode, 3, (self.here / "client.log").read_text())
         finally:
             server.stop(signal.SIGKILL)
         record = self.only_record()
@@ -64,7 +75,6 @@ class DeadPeers(RailgaugeTest):
     def server_is_free_after(self, how, *arguments, simulated=False):
         with Server(simulated=simulated) as server:
             client = self.start(server, *arguments, "--duration", "30s", simulated=simulated)
-            time.sleep(2 * SLOW)
             client.send_signal(how)
             begin = time.monotonic()
             try:
@@ -79,7 +89,7 @@ class DeadPeers(RailgaugeTest):
                 self.assertLess(time.monotonic() - begin, NOTICED + 1, "a vanished client must be noticed within 5 s")
             finally:
                 client.kill()
-                client.communicate()
+                client.wait()
 
     def test_a_client_killed_or_frozen(self):
         for how in (signal.SIGKILL, signal.SIGSTOP):

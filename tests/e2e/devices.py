@@ -219,16 +219,23 @@ class Devices(RailgaugeTest):
         self.assert_says(self.reason("[device x_9]\n", "--connect", "rdma_cm"), "/dev/infiniband/rdma_cm", "modprobe rdma_ucm", "--connect socket")
 
     def test_a_port_that_goes_down_is_the_cause_on_either_side(self):
-        # Counted from the opening of the device, which comes before the run.
-        fault = environment(True, RAILGAUGE_SIM_FAULTS=f"after {2 * SLOW}s port down")
         for faulty in ("client", "server"):
+            measured = self.port_down_in_the_run(faulty)
+            for text in (measured["reason"], measured["verdict"]["cause"]):
+                self.assert_says(text, "port 1 of sim0 went down after", "PORT_ERR", "DOWN")
+
+    def port_down_in_the_run(self, faulty):
+        """The fault's time counts from the opening of the device; where a busy machine starts the run later, it is set later."""
+        for seconds in (2 * SLOW, 10 * SLOW, 30 * SLOW):
+            fault = environment(True, RAILGAUGE_SIM_FAULTS=f"after {seconds}s port down")
             with Server(env=fault if faulty == "server" else environment(True)) as server:
-                done = call("rdma", "127.0.0.1", "--port", server.port, "--duration", f"{8 * SLOW}s", "--format", "json",
-                            env=fault if faulty == "client" else environment(True), cwd=self.here)
-                self.assertEqual(done.returncode, 3, done.stderr)
-                measured = self.judged(done.stdout)["measurements"][0]
-                for text in (measured["reason"], measured["verdict"]["cause"]):
-                    self.assert_says(text, "port 1 of sim0 went down after", "PORT_ERR", "DOWN")
+                done = call("rdma", "127.0.0.1", "--port", server.port, "--duration", f"{seconds + 6 * SLOW}s", "--format", "json",
+                            env=fault if faulty == "client" else environment(True), cwd=self.here, timeout=120)
+            measured = self.judged(done.stdout)["measurements"][0]
+            if measured["throughput"]:
+                break
+        self.assertEqual(done.returncode, 3, done.stderr)
+        return measured
 
 
 if __name__ == "__main__":
