@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "report/cause.h"
 
 namespace railgauge::bench {
 namespace {
 
-/// IBV_WC_RETRY_EXC_ERR of <infiniband/verbs.h>: no acknowledgement came back.
-constexpr int kRetryExceeded = 12;
 /// A failure that took so much longer than its plan is not waited for once more in the other direction: on software devices,
 /// whose timeouts are long (9 s), both together would outlast `check --quick`.
 constexpr std::chrono::seconds kLongWait{5};
-
-/// Every path MTU of InfiniBand holds such a message in one packet (256 is the smallest).
-constexpr std::uint64_t kOnePacket = 256;
 
 bool is(const results::ErrorInfo& error, ErrorKind kind) { return error.kind == name_of(kind); }
 
@@ -23,21 +19,17 @@ bool never_connected(const results::ErrorInfo& error) {
   return error.stage == "connect" || (error.stage == "prepare" && is(error, ErrorKind::timeout));
 }
 
-bool went_silent(const results::ErrorInfo& error) {
-  return error.stage == "run" && (is(error, ErrorKind::timeout) || (is(error, ErrorKind::verbs) && error.code == kRetryExceeded));
-}
-
 }  // namespace
 
 void PathFailures::note(const results::Measurement& tried) {
   const bool wrong = tried.outcome == results::Outcome::failed || tried.outcome == results::Outcome::partial;
   if (!wrong || !tried.error) return;
   const bool whole = never_connected(*tried.error);
-  if (!whole && !went_silent(*tried.error)) return;
+  if (!whole && !report::is_unanswered(*tried.error)) return;
   const bool slow = tried.wall > tried.plan.warm_up + tried.plan.duration + kLongWait;
   broken_.push_back({.transport = tried.plan.transport,
                      .direction = whole || slow ? std::nullopt : std::optional(tried.plan.direction),
-                     .from_bytes = whole || slow || tried.plan.message_bytes <= kOnePacket ? 0 : kOnePacket + 1,
+                     .from_bytes = whole || slow || tried.plan.message_bytes <= report::kOnePacket ? 0 : report::kOnePacket + 1,
                      .cause = fmt::format("not tried: {} failed: {}", tried.plan.label, tried.reason)});
 }
 

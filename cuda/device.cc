@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
+#include <optional>
 
 #include "base/error.h"
 #include "cuda/result.h"
+#include "host/pci.h"
 
 namespace railgauge::cuda {
 namespace {
@@ -40,7 +40,7 @@ class Asker {
   std::string pci_address() const {
     std::array<char, 32> buffer{};
     check(calls_.device_get_pci_bus_id(buffer.data(), static_cast<int>(buffer.size()), handle_), what("cuDeviceGetPCIBusId"));
-    return sysfs_pci_address(buffer.data());
+    return host::pci_address_of(buffer.data()).value_or(buffer.data());
   }
   std::string uuid() const {
     abi::Uuid uuid{};
@@ -113,7 +113,7 @@ std::vector<Device> devices(const Driver& driver) {
 
 Device find_device(const Driver& driver, const std::string& wanted) {
   std::string there;
-  const std::string address = sysfs_pci_address(wanted);
+  const std::optional<std::string> address = host::pci_address_of(wanted);
   for (Device& device : devices(driver)) {
     if (wanted == std::to_string(device.ordinal) || address == device.pci_address || wanted == device.uuid) return device;
     there += fmt::format("{}{} ({})", there.empty() ? "" : ", ", device.ordinal, device.pci_address);
@@ -122,15 +122,5 @@ Device find_device(const Driver& driver, const std::string& wanted) {
 }
 
 std::string describe(const Device& device) { return fmt::format("CUDA device {} ({}, {})", device.ordinal, device.name, device.pci_address); }
-
-std::string sysfs_pci_address(const std::string& text) {
-  std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto colons = std::count(lower.begin(), lower.end(), ':');
-  if (colons == 1) return "0000:" + lower;
-  constexpr std::size_t kDomainDigits = 4;  // at least; the kernel's "%04x"
-  while (colons == 2 && lower.find(':') > kDomainDigits && lower.front() == '0') lower.erase(0, 1);
-  return lower;
-}
 
 }  // namespace railgauge::cuda

@@ -38,8 +38,4 @@ Device find_device(const Driver& driver, const std::string& wanted);
 /// "CUDA device 3 (NVIDIA H100 80GB HBM3, 0000:4a:00.0)"
 std::string describe(const Device& device);
 
-/// A PCI address as CUDA, NVML or a user writes it in sysfs' form: lower case, domain of four digits ("00000000:4A:00.0" and
-/// "4a:00.0" → "0000:4a:00.0"). Other text comes back in lower case.
-std::string sysfs_pci_address(const std::string& text);
-
 }  // namespace railgauge::cuda

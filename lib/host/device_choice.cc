@@ -146,22 +146,30 @@ std::optional<LinkLayer> common_link_layer(const Ports& one, const Ports& other)
   return best;
 }
 
+/// A network that a port reaches.
+struct Reach {
+  Subnet subnet;
+  Preference port;
+};
+
+std::vector<Reach> reaches_of(const Ports& ports) {
+  std::vector<Reach> found;
+  for (const Candidate& c : ports.that_meet())
+    for (const Subnet& subnet : subnets_of(ports.snapshot, c)) found.push_back({subnet, preference(c)});
+  return found;
+}
+
 /// The network in which the faster pair of ports meets; of equals the lowest, so that both hosts, deciding alone, agree.
 std::optional<Subnet> common_subnet(const Ports& one, const Ports& other) {
-  std::optional<Subnet> best;
-  std::optional<Preference> of_best;
-  for (const Candidate& here : one.that_meet())
-    for (const Candidate& there : other.that_meet()) {
-      const Preference slower = std::min(preference(here), preference(there));
-      const std::vector<Subnet> theirs = subnets_of(other.snapshot, there);
-      for (const Subnet& subnet : subnets_of(one.snapshot, here)) {
-        if (std::find(theirs.begin(), theirs.end(), subnet) == theirs.end()) continue;
-        if (of_best && (slower < *of_best || (slower == *of_best && !(subnet < *best)))) continue;
-        best = subnet;
-        of_best = slower;
-      }
+  std::optional<Reach> best;
+  const std::vector<Reach> theirs = reaches_of(other);
+  for (const Reach& here : reaches_of(one))
+    for (const Reach& there : theirs) {
+      if (here.subnet != there.subnet) continue;
+      const Preference slower = std::min(here.port, there.port);
+      if (!best || slower > best->port || (slower == best->port && here.subnet < best->subnet)) best = Reach{here.subnet, slower};
     }
-  return best;
+  return best ? std::optional(best->subnet) : std::nullopt;
 }
 
 std::string rate_words(const RdmaPort& port) { return port.rate_text ? *port.rate_text : "rate unknown"; }

@@ -65,8 +65,14 @@ Cause cause_in_port_rate(const results::Measurement& measurement, const results:
 /// F28), and the index that the port has instead. Empty else.
 Cause cause_in_gids(const results::Measurement& measurement, const results::Record& record);
 
-/// Why the peer did not acknowledge a single RDMA request: no P_Key in common, ports in different networks, a smaller MTU on the way;
-/// else, with no sentence, the ports that were not tried. Empty for any other failure.
+/// Nobody answered while it ran: RETRY_EXC_ERR, or a timeout.
+bool is_unanswered(const results::ErrorInfo& error);
+/// Fits one packet of every path MTU, of which InfiniBand's smallest is 256.
+inline constexpr std::uint64_t kOnePacket = 256;
+
+/// Why the peer did not acknowledge a single RDMA request: where none was acknowledged in the whole record, no P_Key in common or ports
+/// in different networks, else, with no sentence, the ports that were not tried; where others were, a smaller MTU on the way. Empty for
+/// any other failure, and where the run broke off in its midst.
 Cause cause_of_no_answer(const results::Measurement& measurement, const results::Record& record);
 
 /// Why bandwidth is lower than expected: cause_in_port_rate, else a thread without a CPU where its wait is about what is missing, else

@@ -20,16 +20,9 @@ using results::SideResult;
 
 /// IBV_WC_RETRY_EXC_ERR of <infiniband/verbs.h>: no acknowledgement came back.
 constexpr int kRetryExceeded = 12;
-/// Fits one packet of every path MTU.
-constexpr std::uint64_t kOnePacket = 256;
 /// What RoCE v2 over IPv4 puts around the payload of a write's first packet: IPv4 20, UDP 8, BTH 12, RETH 16, ICRC 4; and ping: IPv4 20,
 /// ICMP 8 (link-rates.md 2.1).
 constexpr int kMoreThanPing = 60 - 28;
-
-bool is_unanswered(const Measurement& m) {
-  if (m.plan.transport != plan::Transport::rdma || !m.error || m.error->stage != "run") return false;
-  return m.error->kind == name_of(ErrorKind::timeout) || (m.error->kind == name_of(ErrorKind::verbs) && m.error->code == kRetryExceeded);
-}
 
 /// One end of an RDMA measurement, as its host describes it.
 struct End {
@@ -67,12 +60,12 @@ std::optional<std::string> ip_of(const End& end) {
   return std::nullopt;
 }
 
-/// A port of the same host with an address in `subnet`.
-std::optional<std::string> device_in(const End& end, const host::Subnet& subnet) {
+/// The option that names a port of the same host with an address in `subnet`, and that address.
+std::optional<std::string> option_for(const End& end, const host::Subnet& subnet) {
   for (const host::RdmaDevice& device : end.node->facts.rdma_devices)
     for (const host::RdmaPort& port : device.ports)
       for (const host::Gid& gid : port.gids)
-        if (host::is_active(port) && gid.ip && host::contains(subnet, *gid.ip)) return fmt::format("{} {}` ({})", end.option(), device.name, *gid.ip);
+        if (host::is_active(port) && gid.ip && host::contains(subnet, *gid.ip)) return fmt::format("`{} {}` ({})", end.option(), device.name, *gid.ip);
   return std::nullopt;
 }
 
@@ -83,20 +76,25 @@ Cause different_subnets(const End& one, const End& other) {
   const auto subnet = own ? host::subnet_of_own_ip(*own, one.node->facts.netdevs) : std::nullopt;
   if (!subnet || !peer || host::contains(*subnet, *peer)) return {};
   Cause cause{fmt::format("{} ({}) and {} ({}) lie in different networks", one.name(), *own, other.name(), *peer), {}};
-  if (auto better = device_in(other, *subnet)) cause.remedies.push_back(fmt::format("use `{}, which lies in {}", *better, host::text_of(*subnet)));
+  if (auto better = option_for(other, *subnet)) cause.remedies.push_back(fmt::format("use {}, which lies in {}", *better, host::text_of(*subnet)));
   else cause.remedies.emplace_back("route between them, or give both ports addresses of one network");
   return cause;
 }
 
-/// Messages of one packet went the same way while larger ones did not: a smaller MTU on the way (field cases F37 and F38).
+bool went(const Measurement& m) { return m.plan.transport == plan::Transport::rdma && m.outcome == results::Outcome::done; }
+
+/// Messages of one packet go through and larger ones have not, the same way: a smaller MTU on the way (field cases F37 and F38). What a
+/// ping-pong sends goes both ways.
 Cause smaller_mtu(const Measurement& m, const Record& record, const End& one) {
   const auto mtu = one.side->path_mtu_bytes;
-  if (!mtu || m.plan.message_bytes <= kOnePacket) return {};
-  auto passes = [&](const Measurement& small) {
-    return small.plan.transport == m.plan.transport && small.outcome == results::Outcome::done && small.plan.message_bytes <= kOnePacket &&
-           (small.plan.direction == m.plan.direction || small.plan.metric == plan::Metric::latency);
+  auto same_way = [&](const Measurement& other) {
+    return other.plan.direction == m.plan.direction || other.plan.direction == plan::Direction::both || other.plan.metric == plan::Metric::latency;
   };
-  if (std::none_of(record.measurements.begin(), record.measurements.end(), passes)) return {};
+  auto larger_went = [&](const Measurement& other) { return went(other) && other.plan.message_bytes > kOnePacket && same_way(other); };
+  auto small_went = [&](const Measurement& other) { return went(other) && other.plan.message_bytes <= kOnePacket && same_way(other); };
+  const auto& all = record.measurements;
+  if (!mtu || m.plan.message_bytes <= kOnePacket || std::any_of(all.begin(), all.end(), larger_went) || std::none_of(all.begin(), all.end(), small_went))
+    return {};
   Cause cause{fmt::format("small messages pass: something on the way carries less than packets of path MTU {}", *mtu), {}};
   if (one.port->link_layer == host::LinkLayer::ethernet)
     cause.remedies.push_back(fmt::format("compare the MTUs of both interfaces and the switches: `ping -M do -s {} ADDRESS` must pass; or use a smaller --mtu",
@@ -117,14 +115,20 @@ std::string other_ports(const End& end) {
 
 }  // namespace
 
+bool is_unanswered(const results::ErrorInfo& error) {
+  if (error.stage != "run") return false;
+  return error.kind == name_of(ErrorKind::timeout) || (error.kind == name_of(ErrorKind::verbs) && error.code == kRetryExceeded);
+}
+
 Cause cause_of_no_answer(const Measurement& measurement, const Record& record) {
-  if (!is_unanswered(measurement)) return {};
+  const bool silent = measurement.error && is_unanswered(*measurement.error) && measurement.outcome == results::Outcome::failed;
+  if (!silent || measurement.plan.transport != plan::Transport::rdma) return {};
   const auto client = end_of(measurement, record, "client");
   const auto server = end_of(measurement, record, "server");
   if (!client || !server) return {};
+  if (std::any_of(record.measurements.begin(), record.measurements.end(), went)) return smaller_mtu(measurement, record, *client);
   if (Cause cause = no_common_pkey(*client, *server); !cause.sentence.empty()) return cause;
   if (Cause cause = different_subnets(*client, *server); !cause.sentence.empty()) return cause;
-  if (Cause cause = smaller_mtu(measurement, record, *client); !cause.sentence.empty()) return cause;
   const std::string here = other_ports(*client);
   const std::string there = other_ports(*server);
   if (here.empty() && there.empty()) return {};

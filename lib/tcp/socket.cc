@@ -47,7 +47,8 @@ constexpr const char* kDataPorts = "data run over ports that the server's kernel
 
 Error connect_error(const Endpoint& peer, int error) {
   const bool rejected = error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == ECONNREFUSED;
-  return Error(ErrorKind::peer, fmt::format("connect {}: {}{}", peer.text(), errno_text(error), rejected ? fmt::format(": a firewall may reject it: {}", kDataPorts) : ""), error);
+  const std::string firewall = rejected ? fmt::format(": a firewall may reject it: {}", kDataPorts) : "";
+  return Error(ErrorKind::peer, fmt::format("connect {}: {}{}", peer.text(), errno_text(error), firewall), error);
 }
 
 void await_connection(int fd, const Endpoint& peer, Deadline deadline, int cancel_fd) {

@@ -113,7 +113,8 @@ constexpr const char* kNode = "/dev/infiniband/rdma_cm";
 /// The library itself would say "No such device" for this and for other reasons.
 Error no_node(int error) {
   const char* remedy = error == ENOENT ? "`modprobe rdma_ucm`" : "run as root or give this user the node (usually group rdma)";
-  return Error(ErrorKind::system, fmt::format("connecting by rdma_cm needs {}: {}: {}; only iWARP cannot do with --connect socket instead", kNode, errno_text(error), remedy), error);
+  return Error(ErrorKind::system, fmt::format("connecting by rdma_cm needs {}: {}: {}; devices other than iWARP can use --connect socket instead", kNode,
+                                              errno_text(error), remedy), error);
 }
 
 bool is_iwarp(const ibv_qp* qp) { return qp->context->device->transport_type == IBV_TRANSPORT_IWARP; }

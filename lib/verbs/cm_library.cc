@@ -12,7 +12,8 @@ constexpr const char* kFile = "librdmacm.so.1";
 
 [[noreturn]] void not_usable() {
   const char* why = dlerror();
-  throw Error(ErrorKind::system, fmt::format("connecting by rdma_cm needs {}: {}: install it (Debian: `apt install librdmacm1`); only iWARP cannot do with --connect socket instead",
+  throw Error(ErrorKind::system, fmt::format("connecting by rdma_cm needs {}: {}: install it (Debian: `apt install librdmacm1`); devices other than "
+                                                  "iWARP can use --connect socket instead",
                                                   kFile, why != nullptr ? why : "not usable"));
 }
 

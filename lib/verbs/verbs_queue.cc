@@ -235,8 +235,9 @@ void VerbsQueue::drain_channel() noexcept {
 
 std::string VerbsQueue::describe(const Completion& completion) const {
   ibv_qp* qp = completion.lane < lanes_.size() ? lanes_[completion.lane].qp.get() : nullptr;
+  const Carrier carrier{.software = device_.software(), .infiniband = qp != nullptr && runs_over_infiniband(qp)};
   return fmt::format("completion status {} ({}), vendor error {:#x}, QP {:#x}, request {}: {}", status_name(completion.status), completion.status,
-                     completion.vendor_error, qp != nullptr ? qp->qp_num : 0, completion.slot, status_hint(completion.status, {.software = device_.software(), .infiniband = qp != nullptr && runs_over_infiniband(qp)}));
+                     completion.vendor_error, qp != nullptr ? qp->qp_num : 0, completion.slot, status_hint(completion.status, carrier));
 }
 
 }  // namespace railgauge::verbs

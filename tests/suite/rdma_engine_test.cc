@@ -225,16 +225,19 @@ TEST(EngineEvents, SleepsAndStillMeasures) {
 TEST(EngineStop, EndsBothSidesSoonAndKeepsWhatThereIs) {
   plan::Plan p = plan_of(Operation::write, Metric::bandwidth, Direction::to, 65536);
   p.duration = std::chrono::seconds(30);
+  p.warm_up = milliseconds(0);  // so that what is moved is measured
   EnginePair pair(p);
   pair.connect();
+  Clock::time_point stopped_at;
   std::thread stopper([&] {
-    std::this_thread::sleep_for(milliseconds(80));
+    const Deadline begun = Deadline::after(std::chrono::seconds(10));  // it may take long on a busy machine
+    while (pair.client_control.live_bytes == 0 && !begun.passed()) std::this_thread::sleep_for(milliseconds(1));
+    stopped_at = Clock::now();
     pair.client_control.stop = true;
   });
-  auto begin = Clock::now();
   pair.run();
   stopper.join();
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(Clock::now() - stopped_at, std::chrono::seconds(5));
   ASSERT_TRUE(pair.client_result.sent);
   EXPECT_GT(pair.client_result.sent->messages, 0U);
 }

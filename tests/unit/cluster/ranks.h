@@ -40,16 +40,6 @@ inline std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-inline UniqueFd plain_connect(std::uint16_t port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) throw system_error("connect", errno);
-  return fd;
-}
-
 /// A rank of a job by srun whose ranks stand on hosts host-a (0, 1, 2), host-b (3, 4, 5), host-c, …
 inline RendezvousOptions options_of(int rank, int world, std::uint16_t port) {
   RendezvousOptions options;

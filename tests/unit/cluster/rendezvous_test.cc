@@ -8,6 +8,7 @@
 #include "control/connect.h"
 #include "control/protocol.h"
 #include "ranks.h"
+#include "unit/control/doors.h"
 
 namespace railgauge::cluster {
 namespace {
@@ -266,7 +267,7 @@ TEST(Rendezvous, GarbageOnThePortCostsNothing) {
   std::vector<UniqueFd> strangers;
   for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(5000, '\xff'),
                                    std::string("RAILGAUG") + std::string(500, '\x7f'), std::string("RAIL")}) {
-    strangers.push_back(plain_connect(port));
+    strangers.push_back(control::plain_connect(port));
     (void)::send(strangers.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   // Knows the token, and talks nonsense.

@@ -73,6 +73,8 @@ TEST(CauseOfNoAnswer, NamesCrossedPortsAndTheOneThatFits) {  // field case F27
   EXPECT_THAT(at.cause().remedies, ElementsAre(HasSubstr("route between them")));
   at.record.nodes[1].facts.rdma_devices.push_back(device("mlx5_1", host::LinkLayer::ethernet, "10.1.0.2"));
   EXPECT_THAT(at.cause().remedies, ElementsAre("use `--peer-device mlx5_1` (10.1.0.2), which lies in 10.1.0.0/24"));
+  at.record.measurements = {write_at(90)};  // they did reach each other: routed
+  EXPECT_THAT(at.cause().sentence, IsEmpty());
 }
 
 TEST(CauseOfNoAnswer, TellsASmallerMtuOnTheWay) {  // field cases F37 and F38
@@ -82,6 +84,17 @@ TEST(CauseOfNoAnswer, TellsASmallerMtuOnTheWay) {  // field cases F37 and F38
   small.plan.message_bytes = 8;
   at.record.measurements = {small};
   EXPECT_EQ(at.cause().sentence, "small messages pass: something on the way carries less than packets of path MTU 4096");
+  at.m.outcome = results::Outcome::partial;  // a cable that was pulled: larger ones had passed
+  EXPECT_THAT(at.cause().sentence, IsEmpty());
+  at.m.outcome = results::Outcome::failed;
+  Measurement large = write_at(90);
+  large.plan.message_bytes = 65536;
+  large.plan.direction = plan::Direction::from;
+  at.record.measurements.push_back(large);  // the other way
+  EXPECT_THAT(at.cause().sentence, HasSubstr("small messages pass"));
+  at.record.measurements.back().plan.direction = at.m.plan.direction;
+  EXPECT_THAT(at.cause().sentence, IsEmpty());
+  at.record.measurements.pop_back();
   // 4096 + 60 bytes of RoCE v2 headers fill what ping needs 28 for.
   EXPECT_THAT(at.cause().remedies, ElementsAre(HasSubstr("`ping -M do -s 4128 ADDRESS`")));
 }
